@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ..database.core import bookkeeping
 from ..database.repositories.conversations import ConversationRepository
 from ..database.repositories.usage import UsageRepository
-from ..domain.chat import StepTiming, Trace
+from ..domain.chat import Answer, StepTiming
 from ..domain.costs import LedgerRow, ModelPrice, Sums, Usage
 from ..domain.errors import DatabaseError
 from ..domain.protocols import ChatModel, Embedder
@@ -69,7 +69,7 @@ class UsageAccounting:
         conversation_id: str | None,
         meter: RequestMeter,
         limit: Scope = EVERYTHING,
-    ) -> Iterator[Callable[[Trace], Trace]]:
+    ) -> Iterator[Callable[[Answer], Answer]]:
         """Yield ``finish``, which adds the ledger to the trace of the answer and books
         it to the day.
 
@@ -82,12 +82,13 @@ class UsageAccounting:
         finished = False
         started = time.perf_counter()
 
-        def finish(trace: Trace) -> Trace:
+        def finish(answer: Answer) -> Answer:
             nonlocal finished
             finished = True
-            rows = self.ledger(trace.steps)
-            self.days.book(rows, questions=1, limit=limit)
-            return replace(trace, ledger=rows)
+            rows = self.ledger(answer.trace.steps)
+            is_degraded = answer.degraded is not None
+            self.days.book(rows, questions=1, limit=limit, is_degraded=is_degraded)
+            return replace(answer, trace=replace(answer.trace, ledger=rows))
 
         try:
             yield finish

@@ -137,7 +137,7 @@ class ChatService:
                     raise
                 return None
             keeper.begin()
-            answer = replace(turn.answer, trace=finish(turn.answer.trace))
+            answer = finish(turn.answer)
         question = replace(question, standalone=turn.condensed)
         return keeper.keep(question, answer, caller.owner)
 
@@ -293,7 +293,7 @@ def answer_json(
         if describe is not None:
             # As text: not every database takes all of its field names.
             row["response"] = json.dumps(describe(saved), ensure_ascii=False)
-    elif hits and not answer.trace.usage.calls:
+    elif hits and (answer.degraded is not None or not answer.trace.usage.calls):
         attached = [escape_markdown(one.name) for one in question.attachments]
         row["content"] = (
             f"Quoted from {', '.join(attached)}: attached to this one question, and "

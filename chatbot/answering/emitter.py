@@ -86,6 +86,14 @@ class Emitter:
         """Return the hits with the publications of their reports."""
         return with_publications(hits, self._publication)
 
+    def begin_again(self, note: str) -> None:
+        """Forget what was to be said above an answer of which no word was sent, and say
+        ``note`` instead. The path stays.
+        """
+        self.notes = [note]
+        self.inferred_scope = Scope()
+        self.earlier_scope = Scope()
+
     def text(self, piece: str) -> None:
         """Send a piece of the answer. Raises CancelledError."""
         cited = len(self.numbering.order)

@@ -8,6 +8,11 @@ against the passages and marks what they do not support (the words themselves we
 while they were written, and stay), numbers the citations, and puts the answer into the
 cache. ``chatbot/answering/conversation.py`` then keeps it.
 
+A language model that fails before its first word ends no question: it is answered once
+more, from the first stage on, as an installation without a model answers it
+(ON_MODEL_ERROR). Behind its first word, and where several searches were planned, the
+writer itself quotes what was found.
+
     stages/    what every question passes: read, scope, cache, mode, verdict, finish
     early/     answers without a search: greetings, terms, the library, figures
     planners/  what to look for: `Gather` asks the planner of the question's mode
@@ -28,6 +33,7 @@ left out (``STAGES=-small_talk,-glossary``). What is said of an answer after it 
 written belongs into ``stages/finish.py``.
 """
 
+import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,17 +41,20 @@ from dataclasses import dataclass, replace
 
 from ..domain import Answer, QuerySettings, Question, RequestContext, Usage
 from ..domain.chat import StageTiming
-from ..domain.errors import SettingsError, UnknownNameError
+from ..domain.errors import ChatModelError, SettingsError, UnknownNameError
 from ..domain.protocols import Catalog
 from ..language.analysis import Analyzer
 from ..search.relevance import Judge
-from .emitter import Send, send_nothing
+from .emitter import Emitter, Send, send_nothing
+from .faults import error_text, explain
+from .modes import CHOOSES, needs_language_model
 from .stages.finish import Finish
 from .tools import Tools
 from .tools.search import SearchTool
 from .turn import Draft, Stage, Turn
 from .writers.advice import Advice
 
+log = logging.getLogger(__name__)
 STAGES = (
     # Read the question.
     "condense",  # completes a follow-up from its conversation
@@ -119,7 +128,13 @@ class Flow:
         """
         lookups_before = request.meter.lookups
         turn = self.begin(question, request, send)
-        draft = self._draft(turn)
+        try:
+            draft = self._draft(turn)
+        except ChatModelError as error:
+            if not turn.quotes_on_error:
+                raise
+            turn = self._without_model(question, turn, error)
+            draft = self._draft(turn)
         turn.answered = self.finish.run(turn, draft, lookups_before)
         turn.events.stop_if_cancelled()
         return turn
@@ -135,10 +150,46 @@ class Flow:
                 return draft
         raise AssertionError("the stage `write` always ends a question")
 
-    def begin(
-        self, question: Question, request: RequestContext, send: Send = send_nothing
+    def _without_model(
+        self, question: Question, failed: Turn, error: ChatModelError
     ) -> Turn:
-        """Return the turn of a question, before its first stage."""
+        """Return the turn that answers a question after the language model failed, as
+        an installation without one answers it. Nothing of it is cached.
+        """
+        log.warning("Answered without the language model: %s", error.in_full)
+        failed.events.step("generate", error_text(failed, error), failed=True)
+        failed.events.begin_again(explain(failed, error))
+        settings = failed.settings
+        if settings.reranker == "llm":
+            settings = replace(settings, reranker="none")
+        mode = question.mode
+        if needs_language_model(mode):
+            mode = CHOOSES
+        # The seconds may be used up by waiting for the model.
+        budget = replace(question.budget, seconds=None)
+        question = replace(
+            question, settings=settings, mode=mode, budget=budget, cache=False
+        )
+        turn = self.begin(
+            question, failed.request, has_model=False, events=failed.events
+        )
+        turn.timings = failed.timings
+        turn.limits.failure = error
+        turn.limits.spending.add(*failed.limits.spending.steps)
+        return turn
+
+    def begin(
+        self,
+        question: Question,
+        request: RequestContext,
+        send: Send = send_nothing,
+        *,
+        has_model: bool | None = None,
+        events: Emitter | None = None,
+    ) -> Turn:
+        """Return the turn of a question, before its first stage. ``has_model``: other
+        than the flow's own; ``events``: those of a turn that failed.
+        """
         settings = question.settings or self.settings
         # Without the stage `cache` nothing is given again, not even a model's reply.
         may_repeat = question.cache and "cache" in stages_of(settings.stages)
@@ -149,7 +200,8 @@ class Flow:
             catalog=self.catalog,
             analyzer=self.analyzer,
             judge_with=self.judge_with,
-            has_model=self.has_model,
+            has_model=self.has_model if has_model is None else has_model,
+            events=events,
             is_foreign=self.advice.is_foreign(question.query),
         )
 
@@ -222,7 +274,9 @@ def timed(turn: Turn, name: str) -> Iterator[None]:
     """Note for `trace.stages` how long a stage took, and what it spent."""
     started = time.perf_counter()
     steps_before = len(turn.limits.spending.steps)
-    yield
-    steps = turn.limits.spending.steps[steps_before:]
-    usage = Usage.total(step.usage for step in steps)
-    turn.timings.append(StageTiming.since(name, started, usage))
+    try:
+        yield
+    finally:
+        steps = turn.limits.spending.steps[steps_before:]
+        usage = Usage.total(step.usage for step in steps)
+        turn.timings.append(StageTiming.since(name, started, usage))

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 from ..domain.chat import Stopper
 from ..domain.errors import (
-    NOTHING_WRITTEN,
+    LASTING_FAULTS,
+    WORDLESS_FAULTS,
     ChatbotError,
     ChatModelError,
     ContextLengthError,
@@ -31,6 +32,9 @@ class Limits:
         self.stopped_by: Stopper = ""
         """The limit that ended the question early."""
         self.why_stopped = ""
+        self.failure: ChatModelError | None = None
+        """Why the model that writes did not write the answer."""
+        self._faults: dict[str, ChatModelError] = {}
         self.route_stopped_by: Stopper = ""
         """The limit that ended the choice of a mode early; the search may still be
         complete.
@@ -60,7 +64,20 @@ class Limits:
         usage = self.spending.usage
         if usage.calls > usage.failed_calls or isinstance(error, ContextLengthError):
             return True
-        return error.retry_after is not None or error.reason == NOTHING_WRITTEN
+        return error.retry_after is not None or error.reason in WORDLESS_FAULTS
+
+    def note_fault(
+        self, model_id: str, error: ChatModelError, *, is_lasting: bool = False
+    ) -> None:
+        """Note that a model failed. A fault that lasts is not met twice in a
+        question.
+        """
+        if is_lasting or error.reason in LASTING_FAULTS:
+            self._faults[model_id] = error
+
+    def fault_of(self, model_id: str) -> ChatModelError | None:
+        """Return why another call of this model would fail; None where it may work."""
+        return self._faults.get(model_id)
 
     @contextmanager
     def limited(self, share: float = EXPLORING_SHARE) -> Iterator[RequestContext]:

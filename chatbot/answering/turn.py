@@ -218,6 +218,8 @@ class Turn:
     """The question completed from its conversation; "" = it needs nothing."""
     own_words: list[str] = field(default_factory=list)
     """Of a completed question, the words of the person that ask for something."""
+    own_lines: list[str] = field(default_factory=list)
+    """Lines of the program in the middle of an answer, which no passage supports."""
     answered: Answer | None = None
 
     @classmethod
@@ -232,12 +234,16 @@ class Turn:
         judge_with: Callable[[QuerySettings], Judge],
         has_model: bool,
         is_foreign: bool,
+        events: Emitter | None = None,
     ) -> Turn:
-        """Return the turn of a question that has its settings."""
+        """Return the turn of a question that has its settings. ``events`` are those of
+        a turn that failed.
+        """
         assert question.settings is not None
         reserve = question.settings.deep_context_tokens
         reserve += question.settings.max_answer_tokens
-        events = Emitter(send, request.cancel, catalog.publication)
+        if events is None:
+            events = Emitter(send, request.cancel, catalog.publication)
         say = Speaker(question.language)
         spending = Spending(question.budget, reserve=reserve)
         return cls(
@@ -262,6 +268,11 @@ class Turn:
     @property
     def settings(self) -> QuerySettings:
         return self.question.settings or QuerySettings()
+
+    @property
+    def quotes_on_error(self) -> bool:
+        """True if quotations answer where the language model fails."""
+        return self.settings.on_model_error == "quote"
 
     @property
     def is_general(self) -> bool:

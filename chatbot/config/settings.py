@@ -335,6 +335,10 @@ class Settings(BaseModel):
     """If nothing is found: abstain, relax (use the closest passages), general (answer
     without sources).
     """
+    on_model_error: Literal["quote", "error"] = "quote"
+    """If the chat model fails: quote (answer with quotations, and say why), error (503;
+    presets and /v1 always do).
+    """
     language: str = "english"
     """Language of stemming and stop words in the keyword search. A value like en_US:en,
     which desktops set, is ignored.

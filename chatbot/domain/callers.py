@@ -102,6 +102,11 @@ class Caller:
         return NEEDS.index(self.role) >= NEEDS.index(need)
 
     @property
+    def runs_the_program(self) -> bool:
+        """True if it may see the settings, and what a dependency says itself."""
+        return self.may("admin") and not self.limit
+
+    @property
     def oversees(self) -> bool:
         """True if it sees everybody's jobs: with an administrator's key, not if ACCESS
         is merely open.

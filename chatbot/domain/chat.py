@@ -84,6 +84,7 @@ class QuerySettings:
     reranker: str = "none"
     relevance_floor: float | Literal["auto"] = "auto"
     on_empty: Literal["abstain", "relax", "general"] = "abstain"
+    on_model_error: Literal["quote", "error"] = "quote"
     context_tokens: int = 3000
     context_metadata: bool = True
     context_role: Literal["user", "system"] = "user"
@@ -181,17 +182,27 @@ class Prompt:
     """Language of the fixed words around quotations; a language model answers in the
     question's.
     """
+    is_plan: bool = False
+    """True if the reply is read by this program: a model that thinks need not think
+    long.
+    """
+    thinking_tokens: int = 0
+    """Tokens beyond the limit of an answer, for a model that thinks before it
+    writes.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
     """A piece of a model's answer; the last one has the ``usage``, if the model reports
     it. ``truncated``: the answer ends here because it reached its token limit.
+    ``thinks``: the model has thought, which no text shows.
     """
 
     text: str = ""
     usage: Usage | None = None
     truncated: bool = False
+    thinks: bool = False
 
 
 QUERY_CHARACTERS = 4000
@@ -501,6 +512,17 @@ class Trace(SearchTrace):
 
 
 @dataclass(frozen=True, slots=True)
+class Degraded:
+    """Why an answer was made without the language model: one of `errors.Fault`.
+    ``retry_after``: the seconds after which the model may work again, None where nobody
+    knows.
+    """
+
+    reason: str
+    retry_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """``answered`` is False if the passages do not contain the answer; ``response``
     says so.
@@ -517,6 +539,10 @@ class Answer:
     marks: tuple[Mark, ...] = ()
     figures: tuple[ReportedFigure, ...] = ()
     """The figures of the cited passages."""
+    degraded: Annotated[
+        Degraded | None, Field(exclude_if=lambda degraded: degraded is None)
+    ] = None
+    """Set where the language model failed, and quotations stand in for it."""
 
     @computed_field
     @property

@@ -164,6 +164,8 @@ class DayUsage(Inlines):
     metered_tokens: int
     sums: Sums
     stages: tuple[StageSums, ...]
+    degraded: int = 0
+    """Answers that quotations gave because the language model failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,8 @@ class UsageReport:
             sum(day.metered_tokens for day in days),
             Sums.total(day.sums for day in days),
         )
-        return cls(tuple(days), DayUsage("", metered, sums, stages))
+        degraded = sum(day.degraded for day in days)
+        return cls(tuple(days), DayUsage("", metered, sums, stages, degraded))
 
 
 def add_up_stages(stages: Iterable[StageSums]) -> tuple[StageSums, ...]:

@@ -4,18 +4,42 @@ secret; ``code`` is stable and machine-readable.
 """
 
 import tomllib
+from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 TIMEOUT = "timeout"
 """A `DependencyError.reason`: no answer in time; what was asked may still have been
 done, and be paid for.
 """
-NOTHING_WRITTEN = "nothing_written"
-"""A `DependencyError.reason`: the model reached its limit before the first word, or a
-content filter stopped it.
+Fault = Literal[
+    "key_refused",
+    "unknown_model",
+    "rate_limited",
+    "quota_used_up",
+    "timeout",
+    "unreachable",
+    "broken_off",
+    "failed",
+    "empty",
+    "refused",
+    "content_filter",
+    "context_too_long",
+]
+"""A `ChatModelError.reason`. ``empty``: it wrote nothing, or reached its limit before
+the first word. ``refused``: the model declined to answer, or its endpoint the request.
 """
+LASTING_FAULTS: AnyOf[str] = (
+    "key_refused",
+    "unknown_model",
+    "quota_used_up",
+    "timeout",
+    "unreachable",
+)
+"""Faults that the next call of the same question would only meet again."""
+WORDLESS_FAULTS: AnyOf[str] = ("empty", "refused", "content_filter")
+"""Faults of a model that works, and writes nothing to this prompt."""
 LONGEST_SHOWN = 100
 """Characters of a wrong value that a message repeats."""
 
@@ -245,10 +269,17 @@ class EmbeddingError(
 class ChatModelError(
     DependencyError, code="chat_model_unavailable", dependency="chat_model"
 ):
-    """The chat model failed."""
+    """The chat model failed. ``reason`` is a `Fault`."""
+
+    default_reason: ClassVar[Fault] = "failed"
+
+    def __init__(self, message: str, *, reason: str = "", **details: Any) -> None:
+        super().__init__(message, reason=reason or self.default_reason, **details)
 
 
-class ContextLengthError(ChatModelError, code="context_too_long"):
+class ContextLengthError(
+    ChatModelError, code="context_too_long", default_reason="context_too_long"
+):
     """The prompt is longer than the model reads."""
 
 

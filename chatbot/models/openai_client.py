@@ -20,11 +20,11 @@ import openai
 from ..config.settings import Settings
 from ..domain import Cancellation
 from ..domain.errors import (
-    NOTHING_WRITTEN,
     TIMEOUT,
     ChatModelError,
     ContextLengthError,
     EmbeddingError,
+    Fault,
 )
 
 E = TypeVar("E", bound=EmbeddingError | ChatModelError)
@@ -45,6 +45,14 @@ _WORDS = ("message", "msg", "detail", "error", "errors", "reason", "title")
 _KEY = re.compile(r"\b(?:sk|pk|api|key|bearer)[-_][\w.-]{6,}", re.IGNORECASE)
 RATE_LIMIT_SECONDS = 20
 """Until the next try, if the endpoint does not say how long to wait."""
+TRIED_TWICE = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT)
+"""Time-outs that a server reports itself."""
+_NO_CREDIT = re.compile(
+    r"insufficient_quota|insufficient.{0,10}(?:balance|credit|fund)|current quota"
+    r"|credit_balance|spend_limit|billing",
+    re.IGNORECASE,
+)
+"""In the codes and words of endpoints that only money helps."""
 
 
 def openai_client(
@@ -92,7 +100,9 @@ def translated(
     except openai.APITimeoutError as error:
         raise timed_out(kind, model) from error
     except openai.APIConnectionError as error:
+        fault: Fault = "unreachable"
         if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
+            fault = "broken_off"
             problem = "closed the connection before its answer was whole"
             remedy = "Try again."
         else:
@@ -105,18 +115,21 @@ def translated(
             problem = f"cannot be reached{why}"
             remedy = f"Check {what} and {url_setting}."
         raise kind(
-            f"The endpoint of {model} {problem}.", remedy=remedy, retry_after=5
+            f"The endpoint of {model} {problem}.",
+            remedy=remedy,
+            retry_after=5,
+            reason=fault,
         ) from error
     except openai.APIStatusError as error:
         text = words_of(error.body) or words_of(error.response.text)
-        is_length = error.code == "context_length_exceeded" or any(
-            words in text.lower() for words in TOO_LONG
-        )
-        if kind is ChatModelError and error.status_code in REFUSED and is_length:
+        is_chat = kind is ChatModelError
+        if is_chat and _says_too_long(error, text):
             raise ContextLengthError(
                 f"The prompt is longer than {model} reads.",
                 remedy="Lower CONTEXT_TOKENS.",
             ) from error
+        if is_chat and error.code == "content_filter":
+            raise withheld(model) from error
         if error.status_code == HTTPStatus.NOT_FOUND and (
             hint := _address_hint(error.request.url)
         ):
@@ -130,6 +143,7 @@ def translated(
             check_key=f"Check {key_setting}.",
             check_model=unknown_model,
             wait=int(wait) if wait.strip("0").isdecimal() else RATE_LIMIT_SECONDS,
+            lacks_credit=lacks_credit(error.response),
         ) from error
     except openai.APIError as error:
         text = words_of(error.body) or error.message
@@ -143,13 +157,35 @@ def translated(
                 text,
                 check_key="",
                 check_model="",
+                lacks_credit=_NO_CREDIT.search(text) is not None,
             ) from error
         raise kind(
             f"The endpoint of {model} broke off with an error.",
             remedy="Try again.",
             retry_after=5,
+            reason="broken_off",
             said=text,
         ) from error
+
+
+def _says_too_long(error: openai.APIStatusError, text: str) -> bool:
+    """Return whether an endpoint refuses a prompt for its length."""
+    if error.status_code not in REFUSED:
+        return error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    if error.code == "context_length_exceeded":
+        return True
+    return any(words in text.lower() for words in TOO_LONG)
+
+
+def lacks_credit(response: Any) -> bool:
+    """Return whether an error, an HTTP response that was read, says that the account
+    has no credit left: only money helps, and no waiting.
+    """
+    if response.status_code == HTTPStatus.PAYMENT_REQUIRED:
+        return True
+    if response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+        return False
+    return _NO_CREDIT.search(response.text) is not None
 
 
 def timed_out(kind: type[E], model: str) -> E:
@@ -162,12 +198,24 @@ def timed_out(kind: type[E], model: str) -> E:
     )
 
 
-def check_withheld(model: str, finish_reason: str) -> None:
-    """Raises ChatModelError: a content filter stopped the answer."""
-    if finish_reason == "content_filter":
-        message = f"The content filter of {model}'s endpoint stopped the answer."
+def withheld(model: str) -> ChatModelError:
+    """Return the error for a content filter that stopped a prompt or an answer."""
+    message = f"The content filter of {model}'s endpoint stopped the answer."
+    return ChatModelError(
+        message, remedy="Ask in other words.", reason="content_filter"
+    )
+
+
+def check_end(model: str, finish_reason: str, refusal: str = "") -> None:
+    """Raises ChatModelError: a content filter stopped the answer, or the model declined
+    to give one, in the words ``refusal``.
+    """
+    if finish_reason.startswith("content_filter"):  # Google adds the category
+        raise withheld(model)
+    if refusal or finish_reason == "refusal":
+        message = f"{model} declined to answer."
         raise ChatModelError(
-            message, remedy="Ask in other words.", reason=NOTHING_WRITTEN
+            message, remedy="Ask in other words.", reason="refused", said=refusal
         )
 
 
@@ -181,10 +229,19 @@ def status_error(
     check_model: str,
     wait: int = RATE_LIMIT_SECONDS,
     refused: str = "The log has its reason.",
+    lacks_credit: bool = False,
 ) -> E:
     """Return the error for an HTTP status. ``text``: the endpoint's own words, "" for
-    none; ``wait``: the seconds until a rate limit allows the next request.
+    none; ``wait``: the seconds until a rate limit allows the next request;
+    ``lacks_credit``: only money helps.
     """
+    if lacks_credit:
+        return kind(
+            f"The account of {model} has no credit left.",
+            remedy="Add credit, or raise its limit.",
+            reason="quota_used_up",
+            said=text,
+        )
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return kind(
             f"The endpoint of {model} refused the key.",
@@ -196,6 +253,7 @@ def status_error(
         return kind(
             f"The endpoint does not know the model {model}.",
             remedy=check_model,
+            reason="unknown_model",
             said=text,
         )
     if status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -204,6 +262,7 @@ def status_error(
             message,
             remedy=f"Wait {wait} s, or raise the quota.",
             retry_after=wait,
+            reason="rate_limited",
             said=text,
         )
     if 300 <= status < 400:
@@ -214,7 +273,10 @@ def status_error(
         )
     if status in REFUSED:
         return kind(
-            f"The endpoint of {model} refused the request.", remedy=refused, said=text
+            f"The endpoint of {model} refused the request.",
+            remedy=refused,
+            reason="refused",
+            said=text,
         )
     return kind(
         f"The endpoint of {model} failed with status {status}.",
@@ -258,11 +320,18 @@ def refused_name(
     """
     if not isinstance(error, openai.APIStatusError) or error.status_code not in REFUSED:
         return ""
-    text = words_of(error.body) or words_of(error.response.text)
-    named = (
-        name for name in names if name == error.param or re.search(rf"\b{name}\b", text)
-    )
-    return next(named, unnamed if unnamed in names else "")
+    if error.param in names:
+        return str(error.param)
+    named = name_in(words_of(error.body) or words_of(error.response.text), names)
+    return named or (unnamed if unnamed in names else "")
+
+
+def name_in(text: str, names: Collection[str]) -> str:
+    """Return which of these parameters an endpoint's words name, "" for none."""
+    for name in names:
+        if re.search(rf"\b{name}\b", text):
+            return name
+    return ""
 
 
 def _address_hint(url: httpx2.URL) -> str:
@@ -316,10 +385,32 @@ class _Connections(openai.DefaultHttpxClient):
     """An HTTP client that is closed once unreferenced, as the SDK's own: the
     constructor of an adapter may fail. It follows no redirect: another address would
     get the key and the reports' text.
+
+    It also says what the SDK may not try again: a server that was silent for
+    MODEL_TIMEOUT, any other time-out a second time, and an account without credit.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(verify=_certificates(), follow_redirects=False, **options)
+
+    def send(self, request: Any, **options: Any) -> Any:
+        """Send a request as httpx does. Raises openai.APITimeoutError, which the SDK
+        passes on at once.
+        """
+        is_retry = request.headers.get("x-stainless-retry-count", "0") != "0"
+        try:
+            response = super().send(request, **options)
+        except httpx2.TimeoutException as error:
+            if is_retry or isinstance(error, httpx2.ReadTimeout):
+                raise openai.APITimeoutError(request=request) from error
+            raise
+        if response.status_code in TRIED_TWICE and is_retry:
+            response.headers["x-should-retry"] = "false"
+        elif response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+            response.read()
+            if lacks_credit(response):
+                response.headers["x-should-retry"] = "false"
+        return response
 
     def __del__(self) -> None:
         self.close()

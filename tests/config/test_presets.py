@@ -90,4 +90,5 @@ def test_a_request_changes_no_chunks() -> None:
         "threshold_floor": 0.75,
         "context_role": "system",
         "on_empty": "general",
+        "on_model_error": "error",
     }

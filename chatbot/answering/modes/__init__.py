@@ -49,7 +49,7 @@ class Mode:
 
 
 class Direct(Mode):
-    """Searches once. A model that fails is an error: no earlier work would be lost."""
+    """Searches once."""
 
     takes_tables = True
 

@@ -54,7 +54,7 @@ class Condense:
         stopper = spending.stops_answer(calls=1, share=EXPLORING_SHARE)
         with turn.request.within(seconds) as limited:
             turn.question, steps = self.condense(
-                turn.question, limited, ask_model=not stopper
+                turn.question, limited, ask_model=turn.has_model and not stopper
             )
         spending.add(*steps)
         turn.condensed = turn.question.standalone

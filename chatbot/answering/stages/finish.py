@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...domain import Answer
-from ...domain.chat import Citation, Trace
+from ...domain.chat import Citation, Degraded, Trace
 from ...domain.documents import SECTION_SEPARATOR
 from ...domain.figures import GlossaryEntry
 from ...language.markdown import escape_markdown
@@ -40,7 +40,7 @@ class Finish:
         if draft.lists_sources:
             answer = _with_sources(turn, answer)
         turn.events.end()
-        if turn.cache_key:
+        if turn.cache_key and answer.degraded is None:
             self.cache.put(turn.cache_key, answer, turn.request)
             trace = with_lookups(answer.trace, turn, lookups)
             answer = replace(answer, trace=trace)
@@ -77,6 +77,7 @@ class Finish:
             is_quoted=draft.is_quoted,
             shown=turn.events.numbering.order,
         )
+        answer = _without_marks_at(answer, turn.own_lines)
         hits = turn.events.described(cited.hit for cited in answer.citations)
         cited_hits = zip(answer.citations, hits, strict=True)
         citations = tuple(replace(cited, hit=hit) for cited, hit in cited_hits)
@@ -84,6 +85,11 @@ class Finish:
         response = answer.response
         if draft.below:
             response = f"{response}\n\n{draft.below}"
+        failure = limits.failure
+        if failure is not None:
+            degraded = Degraded(failure.reason, failure.retry_after)
+            is_answered = answer.answered and not turn.closest_only
+            answer = replace(answer, degraded=degraded, answered=is_answered)
         # Quotations on a country without a report that do not say what is asked.
         is_beside = turn.absent is not None and turn.closest_only
         if is_beside and not turn.has_model:
@@ -109,6 +115,18 @@ def with_preamble(turn: Turn, answer: Answer) -> Answer:
         suggested_scope=turn.suggested_scope,
         trace=trace,
     )
+
+
+def _without_marks_at(answer: Answer, lines: Sequence[str]) -> Answer:
+    """Return the answer without doubts about these lines of the program's own."""
+    marks = list(answer.marks)
+    unsupported = list(answer.unsupported)
+    for line in lines:
+        start = answer.response.find(line)
+        end = start + len(line)
+        marks = [mark for mark in marks if not start <= mark.start < end]
+        unsupported = [one for one in unsupported if one.sentence not in line]
+    return replace(answer, marks=tuple(marks), unsupported=tuple(unsupported))
 
 
 def _with_sources(turn: Turn, answer: Answer) -> Answer:

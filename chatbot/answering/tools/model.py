@@ -36,13 +36,15 @@ class ModelTool:
         of the templates besides the question and its scope.
 
         Raises:
-            ChatModelError: only a person can solve it, e.g. a key that is refused, and
-                no call has worked yet.
+            ChatModelError: only a person can solve it, e.g. a key that is refused, no
+                call has worked yet, and ON_MODEL_ERROR is error.
             BudgetExhaustedError: the day's tokens were used up before this question
                 began.
         """
         limits = turn.limits
         prompt = self._prompt(turn, stage, shape, values)
+        if limits.fault_of(self.chat_model.model_id) is not None:
+            return None
         if not self._has_budget(turn, prompt):
             return None
         started = time.perf_counter()
@@ -65,8 +67,11 @@ class ModelTool:
         if isinstance(reply.error, BudgetExhaustedError):
             limits.stop("tokens", reply.error.message)
             return None
-        if reply.error is not None and not limits.may_go_on(reply.error):
-            raise reply.error
+        if reply.error is not None:
+            if turn.quotes_on_error:
+                limits.note_fault(self.chat_model.model_id, reply.error)
+            elif not limits.may_go_on(reply.error):
+                raise reply.error
         if reply.value is None:
             turn.events.step(stage, f"{otherwise}: {reply.why}", failed=True)
             limits.note_time(limited)

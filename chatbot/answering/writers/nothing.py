@@ -89,10 +89,11 @@ class NothingFound:
                 for token in tokens:
                     turn.events.text(token.text)
         except ChatModelError as error:
-            if not (spending.usage.calls or may_fail):
-                raise
+            has_worked = spending.usage.calls > spending.usage.failed_calls
             usage = reply.usage_of_failed(error)
             spending.add(StepTiming.since("generate", started, usage))
+            if not (has_worked or may_fail):
+                raise
             turn.events.step("generate", error.message, failed=True)
             return None
         spending.add(StepTiming.since("generate", started, reply.usage))

@@ -24,10 +24,10 @@ from ...search.pipeline import with_rank
 from ..answer import prompt_for, with_note
 from ..budget import Allowance
 from ..context import build_context
+from ..faults import empty_reply, error_text, explain
 from ..turn import Draft, Turn
 from . import Desk
 
-FAILED = "The language model could not finish."
 CLOSEST = "The reports do not answer this directly. Closest passages:"
 INSTEAD = "Quoted from the reports instead:"
 MIN_CONTEXT_TOKENS = 200
@@ -46,6 +46,8 @@ class Written:
     context: Context
     truncated: bool = False
     is_quoted: bool = False
+    is_broken: bool = False
+    """True if the model failed in the middle of it."""
 
 
 class Prose:
@@ -56,9 +58,9 @@ class Prose:
     header = HEADER
     """The text above quotations."""
     may_quote = False
-    """True if quotations stand in for a model that fails; else that is an error, unless
-    the mode was chosen for the question. One that writes nothing is replaced by
-    quotations all the same.
+    """True if quotations of what was found stand in for a model that fails. Else the
+    flow answers once more, as without a model; with ON_MODEL_ERROR=error that is an
+    error, unless the mode was chosen for the question or the model wrote nothing.
     """
 
     def __init__(self, desk: Desk) -> None:
@@ -135,21 +137,27 @@ class Prose:
             limits.stop(stopper)
             return self._quote_instead(turn, limits.why_stopped, context)
         turn.events.step("generate", "Writing the answer")
-        is_quoter = isinstance(self.desk.chat_model, Quoter)
-        if is_quoter or (self.may_quote and not turn.has_model):
+        if isinstance(self.desk.chat_model, Quoter) or not turn.has_model:
             # No prompt, and no reply to be read.
             started = time.perf_counter()
             written = self._quote(turn, context)
             limits.spending.add(StepTiming.since("generate", started))
             return written
         written = self._by_model(turn, context)
-        if written.text:
+        if written.text and not written.is_broken:
             return written
         turn.events.stop_if_cancelled()
         why = limits.why_stopped
-        if limits.stopped_by in {"", "model"}:
-            why = turn.say(FAILED)
-        return self._quote_instead(turn, why, context)
+        error = limits.failure
+        if error is not None:
+            why = explain(turn, error)
+        if error is None or not written.text:
+            return self._quote_instead(turn, why, context)
+        turn.events.text("\n\n")
+        turn.own_lines.append(why)
+        quoted = self._quote_instead(turn, why, written.context)
+        text = f"{written.text}\n\n{quoted.text}"
+        return replace(written, text=text, truncated=True)
 
     def quotations(
         self,
@@ -204,6 +212,11 @@ class Prose:
     def _by_model(self, turn: Turn, context: Context) -> Written:
         """Return what the model wrote, nothing where it failed and may be replaced."""
         limits = turn.limits
+        model = self.desk.chat_model
+        known_fault = limits.fault_of(model.model_id)
+        if known_fault is not None:
+            self._note_failure(turn, known_fault, "")
+            return Written("", context)
         allowance = Allowance(limits.spending, keep=0)
         steps: list[StepTiming] = []
         written = Written("", context)
@@ -214,10 +227,10 @@ class Prose:
                 prompt = with_note(self.prompt(turn, shown), turn.missing)
                 reply = Reply(prompt)
                 try:
-                    for token in completion(
-                        self.desk.chat_model, prompt, limited, reply
-                    ):
+                    for token in completion(model, prompt, limited, reply):
                         turn.events.text(token.text)
+                    if not reply.text and not limited.cancelled:
+                        raise empty_reply(model.model_id)
                 except BudgetExhaustedError as error:
                     if not (limits.spending.usage.calls or steps):
                         raise
@@ -237,12 +250,13 @@ class Prose:
                             "of the passages",
                         )
                         continue
-                    written = Written(reply.text, context)
-                    self._raise_unless_replaceable(turn, error, written.text)
-                    steps.append(StepTiming.since("generate", started, usage))
-                    limits.stopped_by = "model"
-                    turn.events.step("generate", error.message, failed=True)
-                    break
+                    if error.reason == "empty":
+                        usage = reply.usage
+                    allowance.settle(
+                        *steps, StepTiming.since("generate", started, usage)
+                    )
+                    self._note_failure(turn, error, reply.text)
+                    return Written(reply.text, shown, is_broken=turn.quotes_on_error)
                 steps.append(StepTiming.since("generate", started, reply.usage))
                 if reply.cut_prompt:
                     turn.events.step("generate", reply.cut_prompt, failed=True)
@@ -256,14 +270,32 @@ class Prose:
         limits.note_time(limited)
         return written
 
-    def _raise_unless_replaceable(
-        self, turn: Turn, error: ChatModelError, written: str
-    ) -> None:
-        """Raise the model's error where quotations may not stand in for it."""
+    def _note_failure(self, turn: Turn, error: ChatModelError, written: str) -> None:
+        """Note that the model failed after what is ``written``. Raises its error where
+        quotations may not stand in for it here.
+        """
+        limits = turn.limits
+        limits.failure = error
+        limits.note_fault(self.desk.chat_model.model_id, error)
+        if not self._may_replace(turn, error, written):
+            raise error
+        if error.reason == "empty":
+            return
+        limits.stopped_by = "model"
+        turn.events.step("generate", error_text(turn, error), failed=True)
+
+    def _may_replace(self, turn: Turn, error: ChatModelError, written: str) -> bool:
+        """Return whether quotations may stand in for the model here. Where they may
+        not, the flow answers once more, as without a model (ON_MODEL_ERROR), or it is
+        an error.
+        """
+        if turn.quotes_on_error:
+            return self.may_quote or bool(written)
+        if error.reason == "empty":
+            return True
         if not self.may_quote and not turn.was_routed:
-            raise error
-        if not written and not turn.limits.may_go_on(error):
-            raise error
+            return False
+        return bool(written) or turn.limits.may_go_on(error)
 
     def _quote(
         self, turn: Turn, context: Context, heading: str | None = None

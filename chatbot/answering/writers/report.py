@@ -91,7 +91,7 @@ class Sections:
 
     def over(self, left: Sequence[OutlineSection]) -> str:
         """Return a sentence that names the sections ``left``, once the budget is used
-        up or the model has failed too often; "" before.
+        up, or the model has failed too often for ON_MODEL_ERROR=error; "" before.
         """
         turn = self._turn
         stopper = turn.limits.spending.stops_answer()
@@ -104,6 +104,12 @@ class Sections:
                 if step.failed and step.name == "generate"
             ]
             if len(failures) < MAX_FAILURES:
+                return ""
+            failure = turn.limits.failure
+            if turn.quotes_on_error and failure is not None:
+                # What is left is quoted, without a further call.
+                model_id = self._desk.chat_model.model_id
+                turn.limits.note_fault(model_id, failure, is_lasting=True)
                 return ""
         titles = "; ".join(escape_markdown(section.title) for section in left)
         return turn.say("Not written: {titles}.", titles=titles)

@@ -398,15 +398,20 @@ def question_stream(
     *,
     write: Callable[[Item], Iterable[str]] = write_event,
     may_resume: bool = False,
+    may_degrade: bool = True,
 ) -> EventStream:
     """Return the answer to the question of the current request, which needs no request
-    context any more.
+    context any more. Unless it ``may_degrade``, a model that fails is an error.
     """
     require_samples()
     product = services()
     who = caller()
     observed = g.observed
     question = body.to_question(product, who.limit)
+    if not may_degrade:
+        settings = question.settings or QuerySettings.of(product.settings)
+        strict = replace(settings, on_model_error="error")
+        question = replace(question, settings=strict)
     has_attachments = bool(body.attachments or request.files)
     if body.resume and not may_resume:
         raise InvalidRequestError.for_field(

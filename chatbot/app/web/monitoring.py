@@ -63,8 +63,7 @@ def error_body(error: Exception) -> dict[str, Any]:
         isinstance(failure, DependencyError)
         and failure.said
         and "caller" in g
-        and g.caller.may("admin")
-        and not g.caller.limit
+        and g.caller.runs_the_program
     ):
         body["error"]["details"][0]["said"] = failure.said
     return body

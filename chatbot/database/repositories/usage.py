@@ -287,11 +287,14 @@ class UsageRepository:
         *,
         questions: int,
         limit: Scope = EVERYTHING,
+        is_degraded: bool = False,
     ) -> None:
         """Add a ledger to today, and to the usage of callers with this limit. Names of
-        stages have no dots.
+        stages have no dots. ``is_degraded``: the language model failed.
         """
         counters = increments(Sums.of(rows, questions=questions))
+        if is_degraded:
+            counters["degraded"] = 1
         for row in rows:
             usage = row.usage
             stage = StageSums(
@@ -327,21 +330,25 @@ class UsageRepository:
         usage: list[DayUsage] = []
         for day, counts in days.items():
             sums = read_sums(counts)
-            usage.append(DayUsage(day, sums.usage.tokens, sums, _read_stages(counts)))
+            usage.append(_day_usage(day, sums.usage.tokens, counts))
         return usage
 
     def days(self, count: int) -> list[DayUsage]:
         """Return the days with usage among the last ``count``, newest first."""
         rows = self._days.find({"_id": {"$gte": _day(count - 1)}}, sort=[("_id", -1)])
         return [
-            DayUsage(
-                str(row["_id"]),
-                int(row.get("tokens", 0)),
-                read_sums(row),
-                _read_stages(row),
-            )
-            for row in rows
+            _day_usage(str(row["_id"]), int(row.get("tokens", 0)), row) for row in rows
         ]
+
+
+def _day_usage(day: str, tokens: int, row: Mapping[str, Any]) -> DayUsage:
+    return DayUsage(
+        day,
+        tokens,
+        read_sums(row),
+        _read_stages(row),
+        int(row.get("degraded", 0)),
+    )
 
 
 def seconds_to_reset(now: datetime | None = None) -> int:

@@ -1,6 +1,7 @@
 """Chat models of Anthropic, Google and Amazon Bedrock, by any-llm."""
 
 import asyncio
+from collections.abc import Collection as AnyOf
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import Any
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, RequestContext, Usage
 from ...domain.errors import ChatModelError, SettingsError
-from ...models.openai_client import check_withheld, timed_out
+from ...models.openai_client import check_end, name_in, timed_out
 from .client import EventLoop, any_llm_client, sdk_error
 
 
@@ -30,20 +31,52 @@ class AnyLLMChatModel:
             "temperature": settings.temperature,
             "max_tokens": settings.max_answer_tokens,
         }
+        self._refused: frozenset[str] = frozenset()
+        """Parameters that this model refuses."""
         # boto is not asynchronous: each call to it needs a loop of its own, which it
         # blocks.
         self._loop = None if model_id.startswith("bedrock:") else EventLoop()
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Stop reading, and give the request up, once ``request`` is cancelled. Raises
+        """Stop reading, and give the request up, once ``request`` is cancelled. A
+        parameter that the model refuses by name is left out, from then on, too. Raises
         ChatModelError.
         """
-        if request.cancelled:
-            return
+        left_out = self._refused
+        while not request.cancelled:
+            parameters = self._parameters_of(prompt, left_out)
+            try:
+                for delta in self._deltas(prompt, parameters, request):
+                    # Only now: another parameter may have been the cause.
+                    self._refused = left_out
+                    yield delta
+            except ChatModelError as error:
+                name = ""
+                if error.reason == "refused":
+                    name = name_in(error.said, parameters)
+                if not name:
+                    raise
+                left_out |= {name}
+            else:
+                return
+
+    def _parameters_of(self, prompt: Prompt, left_out: AnyOf[str]) -> dict[str, Any]:
+        parameters: dict[str, Any] = dict(self._parameters)
+        if prompt.thinking_tokens:
+            parameters["max_tokens"] += prompt.thinking_tokens
+            if prompt.is_plan:
+                parameters["reasoning_effort"] = "low"
+        for name in left_out:
+            parameters.pop(name, None)
+        return parameters
+
+    def _deltas(
+        self, prompt: Prompt, parameters: dict[str, Any], request: RequestContext
+    ) -> Iterator[Delta]:
         chunks = SimpleQueue[Any]()
         finished = ""
         loop = self._loop or EventLoop()
-        reading = loop.start(self._read(prompt, chunks))
+        reading = loop.start(self._read(prompt, parameters, chunks))
 
         def stop() -> None:
             reading.cancel()
@@ -61,8 +94,10 @@ class AnyLLMChatModel:
                     if counted
                     else None
                 )
-                if text or usage or finished == "length":
-                    yield Delta(text, usage, finished == "length")
+                thoughts = getattr(choice.delta, "reasoning", None) if choice else None
+                delta = Delta(text, usage, finished == "length", bool(thoughts))
+                if delta != Delta():
+                    yield delta
             if not request.cancelled:
                 self._finish(reading, finished)
         finally:
@@ -85,9 +120,11 @@ class AnyLLMChatModel:
             raise sdk_error(
                 ChatModelError, error, self.model_id, setting="CHAT"
             ) from error
-        check_withheld(self.model_id, finished)
+        check_end(self.model_id, finished)
 
-    async def _read(self, prompt: Prompt, chunks: SimpleQueue[Any]) -> None:
+    async def _read(
+        self, prompt: Prompt, parameters: dict[str, Any], chunks: SimpleQueue[Any]
+    ) -> None:
         """Put each chunk of the reply into ``chunks``, and None at its end, however it
         ends.
         """
@@ -99,7 +136,7 @@ class AnyLLMChatModel:
         try:
             async with asyncio.timeout(self._timeout) as limit:
                 reply = await self._client.acompletion(
-                    model, messages, stream=True, **self._parameters
+                    model, messages, stream=True, **parameters
                 )
                 async for chunk in reply:
                     chunks.put(chunk)

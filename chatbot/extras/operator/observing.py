@@ -58,6 +58,11 @@ CACHE = {
 RELAXED = Counter(
     "report_chat_threshold_relaxations", "Answers whose threshold had to be lowered."
 )
+DEGRADED = Counter(
+    "report_chat_degraded_answers",
+    "Answers that quotations gave because the language model failed.",
+    ("reason",),
+)
 MARKS = Counter(
     "report_chat_unsupported_marks",
     "Marks in answers at what the passages do not have.",
@@ -183,6 +188,8 @@ def count_answer(answer: Answer) -> None:
     trace = answer.trace
     usage = answer.trace.usage
     ANSWERS.labels(trace.mode, "answered" if answer.answered else "abstained").inc()
+    if answer.degraded is not None:
+        DEGRADED.labels(answer.degraded.reason).inc()
     for step in trace.steps:
         STAGES.labels(step.name).observe(step.ms / 1000)
     for kind in ("prompt", "completion", "embedding"):

@@ -179,7 +179,12 @@ def complete_chat(body: CompletionRequest) -> Response:
     """
     refuse_more()
     writing = CompletionWriter(body, request.url_root)
-    stream = question_stream(body.to_request(), Place(kept=False), write=writing.write)
+    stream = question_stream(
+        body.to_request(),
+        Place(kept=False),
+        write=writing.write,
+        may_degrade=False,
+    )
     return (
         stream_response(stream)
         if body.stream

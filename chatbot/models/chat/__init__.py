@@ -3,14 +3,14 @@ cache and daily budgets.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...config.settings import Settings
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.usage import Counters, UsageRepository, seconds_to_reset
 from ...domain import ChatModel, Delta, Prompt, RequestContext, Usage
 from ...domain.documents import ATTACHMENTS
-from ...domain.errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatModelError
+from ...domain.errors import BudgetExhaustedError, ChatModelError, read_table
 from ...domain.registry import Registry
 from ...language.counts import estimate_tokens
 from ..caches import cache_key
@@ -32,6 +32,7 @@ MAX_CHARACTERS_PER_TOKEN = 32
 """More than any text has: a server that sends more ignores the limit of the answer, and
 could fill the memory.
 """
+THINKING_TOKENS = read_table(__package__, "thinking")
 
 
 class EchoChatModel:
@@ -64,6 +65,9 @@ class ManagedChatModel:
     """Implements `protocols.ChatModel`: a language model behind the cache of replies
     (R-B10) and the budgets (R-D9). Only complete replies are stored. The call that
     crosses a limit of a day (UTC) is finished, the next is refused.
+
+    A model that thinks gets room for it beyond the limit of an answer, and a second try
+    with more where it has spent all of it before the first word.
     """
 
     inner: ChatModel
@@ -72,6 +76,8 @@ class ManagedChatModel:
     usage: UsageRepository
     counters: Counters
     is_language_model: bool = True
+    _thinks: bool = field(default=False, init=False)
+    """True once the model has shown that it thinks before it writes."""
 
     def __post_init__(self) -> None:
         self.model_id = self.inner.model_id
@@ -121,19 +127,10 @@ class ManagedChatModel:
                 retry_after=seconds_to_reset(),
                 whose="Your",
             )
-        prompt = replace(reply.prompt, messages=sealed(reply.prompt.messages))
         failed = None
         left = MAX_CHARACTERS_PER_TOKEN * self.settings.max_answer_tokens
         try:
-            for delta in self.inner.stream(prompt, request=request):
-                if delta.truncated and not (delta.text or reply.has_begun):
-                    raise ChatModelError(
-                        f"{self.model_id} reached the limit of an answer before "
-                        "its first word: it may have spent it "
-                        "on thinking.",
-                        remedy="Raise MAX_ANSWER_TOKENS.",
-                        reason=NOTHING_WRITTEN,
-                    )
+            for delta in self._deltas(reply, request):
                 left -= len(delta.text)
                 bounded = (
                     delta
@@ -153,6 +150,36 @@ class ManagedChatModel:
             self.usage.add(usage.tokens)
             if who.daily_tokens is not None:
                 self.counters.add_tokens(who.account, usage.tokens)
+
+    def _deltas(self, reply: Reply, request: RequestContext) -> Iterator[Delta]:
+        """Yield what the model writes; ``reply`` has what was yielded so far."""
+        prompt = replace(reply.prompt, messages=sealed(reply.prompt.messages))
+        room = THINKING_TOKENS["usual"] if self._thinks else 0
+        spent = Usage()
+        while True:
+            used_up = False
+            given = replace(prompt, thinking_tokens=room)
+            for delta in self.inner.stream(given, request=request):
+                self._thinks = self._thinks or delta.thinks
+                usage = delta.usage
+                if usage is not None:
+                    usage += spent
+                is_wordless = not (delta.text or reply.has_begun)
+                used_up = used_up or (delta.truncated and is_wordless)
+                truncated = delta.truncated and not is_wordless
+                yield replace(delta, usage=usage, truncated=truncated)
+            if not used_up or request.cancelled:
+                return
+            self._thinks = True
+            if room == THINKING_TOKENS["most"] or not request.may_call():
+                raise ChatModelError(
+                    f"{self.model_id} reached the limit of an answer before its first "
+                    "word: it may have spent it on thinking.",
+                    remedy="Raise MAX_ANSWER_TOKENS.",
+                    reason="empty",
+                )
+            spent = reply.usage
+            room = THINKING_TOKENS["most"]
 
     def close(self) -> None:
         if close := getattr(self.inner, "close", None):

@@ -4,6 +4,7 @@ stream.
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -12,13 +13,18 @@ from openai._streaming import ServerSentEvent
 
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, Usage
-from ...domain.errors import ChatModelError, ContextLengthError, SettingsError
+from ...domain.errors import (
+    ChatModelError,
+    ContextLengthError,
+    Fault,
+    SettingsError,
+)
 from ...domain.request import RequestContext
 from ..openai_client import (
     OPENAI_URL,
     Abandoned,
     breakable,
-    check_withheld,
+    check_end,
     openai_client,
     refused_name,
     translated,
@@ -32,6 +38,7 @@ OPTIONAL = frozenset(
         "max_completion_tokens",
         "stream_options",
         "response_format",
+        "reasoning_effort",
     }
 )
 """Parameters that an answer does not need."""
@@ -50,13 +57,15 @@ class OpenAIChatModel:
         model: str,
         *,
         temperature: float,
-        max_answer: dict[str, int],
+        max_answer_tokens: int,
+        limit: str,
     ) -> None:
-        """``max_answer``: the limit in tokens, under the name that the server knows."""
+        """``limit``: the server's name for the limit of an answer in tokens."""
         self._client = client
         self._model = model
         self._temperature = temperature
-        self._max_answer = max_answer
+        self._max_answer_tokens = max_answer_tokens
+        self._limit = limit
         self._refused: dict[str, None] = {}
         """Parameters that this server refuses."""
         self.model_id = f"openai:{model}"
@@ -74,6 +83,7 @@ class OpenAIChatModel:
 
     def _deltas(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
         finished = ""
+        refusal = ""
         with (
             breakable(self._client, request.cancel) as client,
             self._open(client, prompt) as stream,
@@ -82,24 +92,25 @@ class OpenAIChatModel:
                 for chunk in stream:
                     if request.cancelled:
                         return
-                    text, reason, usage = _read(chunk)
-                    finished = finished or reason
-                    truncated = reason == "length"
-                    if text or usage or truncated:
-                        yield Delta(text, usage, truncated)
+                    piece = _read(chunk)
+                    finished = finished or piece.reason
+                    refusal += piece.refusal
+                    if piece.delta != Delta():
+                        yield piece.delta
             except (
                 ValueError
             ) as error:  # no JSON, or not even text: the SDK does not catch it
                 raise self._failed("sent what is no event of a stream") from error
-        check_withheld(self.model_id, finished)
+        check_end(self.model_id, finished, refusal)
         if not (finished or stream.is_done):
-            raise self._failed("broke off in the middle of its answer")
+            raise self._failed("broke off in the middle of its answer", "broken_off")
 
-    def _failed(self, how: str) -> ChatModelError:
+    def _failed(self, how: str, reason: Fault = "failed") -> ChatModelError:
         return ChatModelError(
             f"The endpoint of {self.model_id} {how}.",
             remedy="Try again.",
             retry_after=5,
+            reason=reason,
         )
 
     def close(self) -> None:
@@ -153,8 +164,10 @@ class OpenAIChatModel:
         body |= {
             "stream": True,
             "stream_options": {"include_usage": True},
-            **self._max_answer,
+            self._limit: self._max_answer_tokens + prompt.thinking_tokens,
         }
+        if prompt.thinking_tokens and prompt.is_plan:
+            body["reasoning_effort"] = "low"
         if schema := prompt.json_schema:
             named = {
                 "name": schema.get("title", "reply"),
@@ -230,32 +243,51 @@ def _leave_out(body: dict[str, Any], name: str) -> None:
         body["max_completion_tokens"] = value
 
 
-def _read(chunk: object) -> tuple[str, str, Usage | None]:
-    """Return the text, the reason of the end, and the usage. Of other servers anything
-    may be missing or mistyped.
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """One event of a stream: ``reason`` of the end, "" before it, and the words with
+    which the model declines to answer.
     """
 
-    def part(value: object, name: str) -> object:
-        return value.get(name) if isinstance(value, dict) else None
+    delta: Delta
+    reason: str
+    refusal: str
 
-    def count(name: str) -> int:
-        value = part(part(chunk, "usage"), name)
+
+def _read(chunk: object) -> _Piece:
+    """Return what an event says. Of other servers anything may be missing or
+    mistyped.
+    """
+
+    def part(value: object, *names: str) -> object:
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    def count(*names: str) -> int:
+        value = part(chunk, "usage", *names)
         return value if isinstance(value, int) and value > 0 else 0
+
+    def text_of(value: object) -> str:
+        return value if isinstance(value, str) else ""
 
     choices = part(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    content = part(part(choice, "delta") or part(choice, "message"), "content")
-    reason = part(choice, "finish_reason")
+    message = part(choice, "delta") or part(choice, "message")
+    content = part(message, "content")
+    reason = text_of(part(choice, "finish_reason"))
     parts = content if isinstance(content, list) else [{"text": content}]
-    text = "".join(
-        piece for one in parts if isinstance(piece := part(one, "text"), str)
-    )
+    text = "".join(text_of(part(one, "text")) for one in parts)
+    thoughts = part(message, "reasoning_content") or part(message, "reasoning")
     usage = Usage(count("prompt_tokens"), count("completion_tokens"), calls=1)
-    return (
+    delta = Delta(
         text,
-        reason if isinstance(reason, str) else "",
         usage if usage.tokens else None,
+        truncated=reason == "length",
+        thinks=bool(thoughts)
+        or count("completion_tokens_details", "reasoning_tokens") > 0,
     )
+    return _Piece(delta, reason, text_of(part(message, "refusal")))
 
 
 def build(settings: Settings, *, model: str) -> OpenAIChatModel:
@@ -276,5 +308,6 @@ def build(settings: Settings, *, model: str) -> OpenAIChatModel:
         ),
         model or DEFAULT_MODEL,
         temperature=settings.temperature,
-        max_answer={limit: settings.max_answer_tokens},
+        max_answer_tokens=settings.max_answer_tokens,
+        limit=limit,
     )

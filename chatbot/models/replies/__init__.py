@@ -64,7 +64,9 @@ def stage_prompt(stage: str, shape: Shape[T], query: str, /, **values: str) -> P
         Message(role, render(f"{stage}_{role}", **values))
         for role in ("system", "user")
     )
-    return Prompt(tuple(messages), query, Context(), json_schema=shape.schema)
+    return Prompt(
+        tuple(messages), query, Context(), json_schema=shape.schema, is_plan=True
+    )
 
 
 def ask(

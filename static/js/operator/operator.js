@@ -176,9 +176,27 @@ async function show() {
   ]);
   const days = everyDay(usage.days);
   byId("plots").replaceChildren(...MEASURES.flatMap((measure) => plot(measure, days)));
+  const [newest] = usage.days;
+  const isNewest = newest?.day === new Date().toISOString().slice(0, 10);
+  byId("outage").hidden = !(isNewest && newest.degraded);
+  showText(
+    byId("outage"),
+    t("Today the language model failed for {number} of {whole}.", {
+      number: decimal(newest?.degraded ?? 0),
+      whole: count(newest?.questions ?? 0, "question"),
+    }),
+  );
+  const columns = [
+    ...MEASURES,
+    {
+      name: t("Without the model"),
+      of: ({ degraded }) => degraded,
+      text: decimal,
+    },
+  ];
   fill("usage", usage.days, [
     [t("Day"), ({ day }) => day],
-    ...MEASURES.map(
+    ...columns.map(
       ({ name, of, text }) =>
         /** @type {[string, (row: any) => any, string]} */ ([
           name,

@@ -182,6 +182,10 @@ class TestCaches:
 
 @pytest.mark.usefixtures("kenya")
 class TestUnfinished:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.override(on_model_error="error")
+
     def test_a_failed_answer_is_in_the_books_of_the_day(
         self, services: Services, server: FakeOpenAI
     ) -> None:

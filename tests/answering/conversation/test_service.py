@@ -1,10 +1,13 @@
 """A question inside a conversation: history, saving, cancelling."""
 
+from dataclasses import replace
+
 import pytest
 
 from chatbot.answering.conversation import Place, Saved
 from chatbot.app.services import Services, build
 from chatbot.domain import Cancellation, Message, SourcesEvent, TokenEvent
+from chatbot.domain.chat import QuerySettings
 from chatbot.domain.errors import ChatModelError, NotFoundError, SettingsError
 from tests.answering.modes.conftest import question
 from tests.asking import in_conversation
@@ -19,9 +22,10 @@ def ask(
     query: str = QUERY,
     conversation_id: str | None = None,
     *previous: Message,
+    settings: QuerySettings | None = None,
 ) -> Saved:
     last = services.chat.answer(
-        question(query),
+        replace(question(query), settings=settings),
         place=Place(conversation_id),
         previous_messages=previous,
         cancel=Cancellation(),
@@ -72,7 +76,7 @@ class TestSaving:
     def test_a_failed_answer_is_not_saved(self, services, server) -> None:
         server.chat(Reply(["half"], ending="drop"))
         with pytest.raises(ChatModelError):
-            ask(services)
+            ask(services, settings=QuerySettings(on_model_error="error"))
         assert (stored(services, "conversations"), stored(services, "messages")) == (
             0,
             0,

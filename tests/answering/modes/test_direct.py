@@ -198,11 +198,15 @@ class TestGrounded:
         assert trace.usage == Usage(PROMPT_TOKENS, 2, embedding_tokens=6, calls=1)
         assert [hit.rank for hit in trace.hits] == [1, 2, 3]
 
-    def test_a_failing_model_fails_after_the_sources(self, services, server) -> None:
+    def test_a_failing_model_may_be_an_error_after_the_sources(
+        self, services, server
+    ) -> None:
         server.chat(Reply(status=401))
         seen: list[object] = []
+        strict = QuerySettings.of(services.settings.override(on_model_error="error"))
+        asked = replace(question(), settings=strict)
         with pytest.raises(ChatModelError, match="refused the key"):
-            by_mode(services, question(), watch=seen.append)
+            by_mode(services, asked, watch=seen.append)
         assert any(isinstance(event, SourcesEvent) for event in seen)
         assert server.calls(CHAT) == 1
 

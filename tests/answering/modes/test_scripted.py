@@ -23,13 +23,10 @@ from tests.answering.modes.behaviours import (
     wrong_indices,
 )
 from tests.answering.modes.bench import COLLECTIONS, QUESTION, Bench, Told, bench
-from tests.answering.modes.bench import model as plain
 from tests.campaigns import times
 from tests.data import cases
 from tests.fakes.openai_replies import Reply
 from tests.fakes.scripted_model import ScriptedModel, ideal
-
-__all__ = ["plain"]
 
 PLANNING = [
     ("deep", "plan"),
@@ -57,20 +54,32 @@ FALLBACKS = CASES["fallbacks"]
 THIN, FEW = times("THIN", 3), 12
 SILENT = ("empty", "white space", "thoughts without end")
 """The unreadable replies that are no short answer of a chain either."""
-QUOTED = "The language model could not finish. Quoted from the reports instead:"
+QUOTED = "Quoted from the reports instead:"
+STRICT = {"on_model_error": "error"}
+"""The modes' own fallbacks; `tests/app/web/test_model_faults.py` has the flow's."""
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with bench(tmp_path_factory.mktemp("plain"), **STRICT) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
 def routed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """With collections to choose from."""
-    with bench(tmp_path_factory.mktemp("routed"), collections=COLLECTIONS) as opened:
+    folder = tmp_path_factory.mktemp("routed")
+    with bench(folder, collections=COLLECTIONS, **STRICT) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with bench(
-        tmp_path_factory.mktemp("hasty"), collections=COLLECTIONS, model_timeout=TIMEOUT
+        tmp_path_factory.mktemp("hasty"),
+        collections=COLLECTIONS,
+        model_timeout=TIMEOUT,
+        **STRICT,
     ) as opened:
         yield opened
 
@@ -78,7 +87,10 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.fixture(scope="module")
 def retrying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with bench(
-        tmp_path_factory.mktemp("retrying"), collections=COLLECTIONS, model_retries=1
+        tmp_path_factory.mktemp("retrying"),
+        collections=COLLECTIONS,
+        model_retries=1,
+        **STRICT,
     ) as opened:
         yield opened
 

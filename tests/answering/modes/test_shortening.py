@@ -9,6 +9,7 @@ from chatbot.answering.stages.route import ChooseMode
 from chatbot.answering.turn import Turn
 from chatbot.answering.writers.prose import MAX_SHORTENINGS, Prose, Written
 from chatbot.domain import Context, Delta, Event, Prompt, StepEvent, TokenEvent, Usage
+from chatbot.domain.chat import QuerySettings
 from chatbot.domain.errors import ChatModelError, ContextLengthError
 from chatbot.domain.request import RequestContext
 from tests.answering.modes.conftest import question
@@ -55,14 +56,19 @@ class Counted(Prose):
 
 
 def written(
-    services, model: SmallModel, given: Context, writer: type[Prose] = Prose
+    services,
+    model: SmallModel,
+    given: Context,
+    writer: type[Prose] = Prose,
+    settings: QuerySettings | None = None,
 ) -> tuple[Turn, list[Event], Written]:
     flow = services.everything.flow
     route = flow.stages["route"]
     assert isinstance(route, ChooseMode)
     desk = replace(route.desk, chat_model=model)
     events: list[Event] = []
-    turn = flow.begin(question(), RequestContext(), events.append)
+    asked = replace(question(), settings=settings)
+    turn = flow.begin(asked, RequestContext(), events.append)
     return turn, events, writer(desk).write_text(turn, given)
 
 
@@ -139,8 +145,9 @@ def test_after_the_tries_all_passages_are_quoted(services) -> None:
 def test_other_failures_are_not_tried_again(
     services, model: SmallModel, message: str
 ) -> None:
+    strict = QuerySettings.of(services.settings.override(on_model_error="error"))
     with pytest.raises(ChatModelError, match=message):
-        written(services, model, texts(4))
+        written(services, model, texts(4), settings=strict)
     assert len(model.prompts) == 1
 
 

@@ -393,6 +393,9 @@ class TestNothingIsKept:
         server.chat(Reply(status=401))
         response = post_form(client, path, (KENYA, KENYA_2023), request=_question())
         assert b"refused the key" in response.data
+        assert b"2.09%" in response.data
+        assert b"2.09%" not in stored_bytes(Path(settings.data_dir))
+        before = rows(settings)  # an answer of quotations is kept without their text
         for fields in ({"conversation_id": "unknown"}, {"mode": "clairvoyant"}):
             response = post_form(
                 client,

@@ -223,6 +223,12 @@ class TestEmbedderDown:
 
 
 class TestLateFailures:
+    """With ON_MODEL_ERROR=error."""
+
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.override(on_model_error="error")
+
     @pytest.mark.parametrize(
         ("reply", "code"),
         [

@@ -181,11 +181,11 @@ def test_a_day_has_the_sums_of_its_answers_and_stages(
 ) -> None:
     body = client.get("/api/usage").get_json()
     assert (body["days"], body["total"]["questions"]) == ([], 0)
-    assert set(body["total"]) == SUMS | {"metered_tokens", "stages"}
+    assert set(body["total"]) == SUMS | {"metered_tokens", "stages", "degraded"}
     answers = [query(limit=2).get_json() for _ in range(2)]
     body = client.get("/api/usage?days=1").get_json()
     (day,) = body["days"]
-    assert set(day) == SUMS | {"day", "metered_tokens", "stages"}
+    assert set(day) == SUMS | {"day", "metered_tokens", "stages", "degraded"}
     assert day["questions"] == 2
     assert day["calls"] == sum(answer["trace"]["usage"]["calls"] for answer in answers)
     assert day["cost"] == 0.0  # models of this process

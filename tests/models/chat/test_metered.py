@@ -1,6 +1,7 @@
 """The day's budget of tokens (R-D9); without cached replies."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -14,10 +15,12 @@ from chatbot.domain.errors import BudgetExhaustedError, ChatModelError
 from chatbot.models import chat
 from chatbot.models.chat import (
     MAX_CHARACTERS_PER_TOKEN,
+    THINKING_TOKENS,
     EchoChatModel,
     ManagedChatModel,
 )
 from chatbot.models.chat.openai import build
+from chatbot.models.replies.stream import complete
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
 from tests.models.chat.conftest import prompt
 
@@ -130,8 +133,8 @@ def test_a_server_that_does_not_keep_to_the_limit_is_not_read_to_the_end(
 def test_a_limit_before_the_first_word_is_an_error_that_names_the_setting(
     services: Services, server: FakeOpenAI
 ) -> None:
-    """A model that thinks may spend all of it on that."""
-    server.chat(Reply([], finish_reason="length"))
+    """A model that thinks may spend all of it on that, twice."""
+    server.always(CHAT, Reply([], finish_reason="length"))
     with pytest.raises(ChatModelError, match="before its first word") as raised:
         list(
             remote(services, server).stream(
@@ -139,4 +142,26 @@ def test_a_limit_before_the_first_word_is_an_error_that_names_the_setting(
             )
         )
     assert raised.value.remedy == "Raise MAX_ANSWER_TOKENS."
-    assert server.calls(CHAT) == 1
+    limits = [request.body["max_tokens"] for request in server.received(CHAT)]
+    usual = services.settings.max_answer_tokens
+    assert limits == [usual, usual + THINKING_TOKENS["most"]]
+
+
+def test_a_model_that_thinks_gets_room_and_thinks_little_for_a_plan(
+    services: Services, server: FakeOpenAI
+) -> None:
+    thought = Reply([], finish_reason="length", completion_tokens=1024)
+    server.chat(thought, *[Reply(["It is so."])] * 3)
+    model = remote(services, server)
+    asked = RequestContext(cache=False)
+    reply = complete(model, prompt(), asked)
+    assert (reply.text, reply.truncated) == ("It is so.", False)
+    assert reply.usage == Usage(2 * PROMPT_TOKENS, 1024 + 1, calls=2)
+    complete(model, prompt(), asked)
+    complete(model, replace(prompt(), is_plan=True), asked)
+    bodies = [request.body for request in server.received(CHAT)]
+    usual = services.settings.max_answer_tokens
+    room = usual + THINKING_TOKENS["usual"]
+    assert [body["max_tokens"] for body in bodies[2:]] == [room, room]
+    efforts = [body.get("reasoning_effort") for body in bodies]
+    assert efforts == [None, None, None, "low"]

@@ -372,3 +372,35 @@ class TestCancellation:
         (request,) = server.received(CHAT)
         assert request.finished.wait(AT_ONCE)
         assert request.disconnected_at is not None
+
+
+class TestRetries:
+    """What is tried again, by the SDK, and what is not."""
+
+    def test_a_silent_server_is_asked_once(self, model, server) -> None:
+        server.always(CHAT, Reply(silent_before=30.0))
+        started = time.monotonic()
+        assert failure(model(model_timeout=0.3, model_retries=2)).reason == "timeout"
+        assert time.monotonic() - started < AT_ONCE
+        assert server.calls(CHAT) == 1
+
+    def test_a_time_out_of_the_server_itself_is_tried_once_more(
+        self, model, server
+    ) -> None:
+        server.always(CHAT, Reply(status=504, headers=NO_WAIT))
+        failure(model(model_retries=5))
+        assert server.calls(CHAT) == 2
+
+    @pytest.mark.parametrize("code", ["insufficient_quota", "credit_balance_exhausted"])
+    def test_an_account_without_credit_is_not_asked_again(
+        self, model, server, code: str
+    ) -> None:
+        error = {"message": "See your plan.", "type": "requests", "code": code}
+        server.always(CHAT, Reply(status=429, error=error, headers=NO_WAIT))
+        raised = failure(model(model_retries=2))
+        assert (raised.reason, raised.retry_after) == ("quota_used_up", None)
+        assert server.calls(CHAT) == 1
+
+    def test_a_rate_limit_is(self, model, server) -> None:
+        server.chat(Reply(status=429, headers=NO_WAIT), Reply(["yes"]))
+        assert run(model(model_retries=2))[0] == Delta("yes")

@@ -109,9 +109,7 @@ class TestEnds:
                 }
             )
         )
-        with pytest.raises(
-            ChatModelError, match="limits the rate, or the quota"
-        ) as raised:
+        with pytest.raises(ChatModelError, match="no credit left") as raised:
             ask(model(server.url))
         assert raised.value.said == "You exceeded your current quota"
 
