@@ -1,6 +1,6 @@
 # Every task of this repository: make, or make TASK.
 .DEFAULT_GOAL := help
-.PHONY: help install serve test quick lint types page format check wheel house lock pin soak presets mongoeco
+.PHONY: help install serve test quick lint types page format check wheel docs house lock pin soak presets mongoeco
 
 help:     ## list the tasks
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/	/'
@@ -39,6 +39,10 @@ check: lint types test  ## run what CI runs, except for the page's scripts
 
 wheel:    ## build dist/report_chat-*.whl
 	pip wheel --no-deps --wheel-dir dist .
+
+docs:     ## build the documentation as a site, build/site; needs mkdocs-material~=9.8
+	.ci/docs
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 
 lock:     ## resolve the ranges of requirements*.txt into the lock files; needs uv
 	for name in requirements requirements-dev; do \
