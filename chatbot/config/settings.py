@@ -168,6 +168,14 @@ class Settings(BaseModel):
     """Folder of the embedded database."""
     sample_data: Literal["auto", "on", "off"] = "auto"
     """Load the sample reports. auto: only into an embedded, empty database."""
+    bin_days: int = Field(30, ge=0, le=3650)
+    """Days that a deleted report stays in the bin, where it can be restored. 0: it is
+    deleted for good at once.
+    """
+    follow_links: bool = False
+    """Also read files outside of a folder that links or the manifest in it lead to, in
+    ingest and sync.
+    """
     report_collection: str = Field("report_chatting", min_length=1)
     """Collection of documents with a country or a year."""
     collections: types.Collections = ()
@@ -651,6 +659,8 @@ NOT_IN_FINGERPRINT = {
     "cors_origins",
     "embed_origins",
     "extras",
+    "bin_days",
+    "follow_links",
     "data_dir",
     "model_prices",
     "sources",

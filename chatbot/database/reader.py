@@ -50,6 +50,8 @@ class Reader:
     """Returns the glossary's entries: the same object until they change."""
     store: Callable[[], Passages]
     """Returns the store of all passages, which another one may replace."""
+    views: "PassageViews"
+    """Gives what may be seen of a store."""
 
     @property
     def passages(self) -> Passages:
@@ -58,9 +60,7 @@ class Reader:
 
     def of_store(self, store: Passages) -> Passages:
         """Return the passages of this store that may be seen."""
-        if isinstance(self.documents, LimitedDocuments):
-            return self.documents.passages_of(store)
-        return store
+        return self.views.passages_of(store)
 
     def key(self) -> str | None:
         """Return a key that changes with the reports and the glossary inside of a
@@ -123,18 +123,49 @@ def _common(parts: Sequence[Part]) -> dict[str, Value]:
     return common
 
 
-class LimitedDocuments(ReportCatalog):
+class PassageViews:
+    """What may be seen of a store: all passages but those of hidden reports.
+    Thread-safe.
+    """
+
+    def __init__(self, whole: DocumentRepository, limit: Scope) -> None:
+        self._whole = whole
+        self.limit = limit
+        self._passages: tuple[Passages, Passages] | None = None
+        """A store, and the view of it."""
+
+    def index(self) -> ReportIndex:
+        """Return the reports inside, as of now."""
+        return self._whole.index()
+
+    def is_inside(self, chunk: Chunk, index: ReportIndex) -> bool:
+        """Return whether a passage may be seen while ``index`` is current."""
+        return chunk.document_id not in index.hidden
+
+    def passages_of(self, store: Passages) -> Passages:
+        """Return the passages of a store that are inside: the same object for it."""
+        # The tuple is exchanged as a whole by other threads.
+        if self._passages is not None:
+            viewed_store, view = self._passages
+            if viewed_store is store:
+                return view
+        view = self._view_of(store)
+        self._passages = (store, view)
+        return view
+
+    def _view_of(self, store: Passages) -> Passages:
+        return ShownPassages(store, self)
+
+
+class LimitedDocuments(PassageViews, ReportCatalog):
     """The reports with parts inside of a limit. Thread-safe."""
 
     def __init__(self, documents: DocumentRepository, limit: Scope) -> None:
-        self._whole = documents
-        self.limit = limit
+        super().__init__(documents, limit)
         self._fields = documents.fields
         empty = ReportIndex((*self._fields, *RULES))
         self._state = (empty, empty)
         """An index of all reports, and the one that was made of it."""
-        self._passages: tuple[Passages, Passages] | None = None
-        """A store, and the view of it."""
         self._key: tuple[ReportIndex, Sequence[GlossaryEntry], str | None] | None = None
         """A key, and what it was made of."""
 
@@ -151,15 +182,15 @@ class LimitedDocuments(ReportCatalog):
         self._key = (index, entries, key)
         return key
 
-    def passages_of(self, store: Passages) -> Passages:
-        """Return the passages of a store that are inside: the same object for it."""
-        if self._passages is not None:
-            viewed_store, view = self._passages
-            if viewed_store is store:
-                return view
-        view = _limited(store, self)
-        self._passages = (store, view)
-        return view
+    def _view_of(self, store: Passages) -> Passages:
+        return _limited(store, self)
+
+    def is_inside(self, chunk: Chunk, index: ReportIndex) -> bool:
+        if not self.limit.holds(chunk.collection):
+            return False
+        if not self.limit.matches(chunk.about):
+            return False
+        return chunk.document_id in index.records and index.shows(chunk.id)
 
     def index(self) -> ReportIndex:
         """Return what is inside, made from the last index and what changed."""
@@ -280,7 +311,10 @@ class Readers:
         self._figures = figures
         self._glossary = glossary
         self._passages = passages
-        self._everything = Reader(EVERYTHING, documents, figures, glossary, passages)
+        views = PassageViews(documents, EVERYTHING)
+        self._everything = Reader(
+            EVERYTHING, documents, figures, glossary, passages, views
+        )
         self._reader_within = lru_cache(MAX_KEPT_LIMITS)(self._build_reader)
 
     def everything(self) -> Reader:
@@ -299,10 +333,12 @@ class Readers:
         documents = LimitedDocuments(self._documents, limit)
         glossary = LimitedGlossary(self._glossary, documents, self._passages)
         figures = self._figures.inside_of(limit, documents.is_whole)
-        return Reader(limit, documents, figures, glossary.entries, self._passages)
+        return Reader(
+            limit, documents, figures, glossary.entries, self._passages, documents
+        )
 
 
-def _limited(whole: Passages, documents: LimitedDocuments) -> "LimitedPassages":
+def _limited(whole: Passages, documents: PassageViews) -> "LimitedPassages":
     if isinstance(whole, HybridStore) and isinstance(whole, TracedStore):
         return LimitedEngine(whole, documents)
     return LimitedPassages(whole, documents)
@@ -313,31 +349,23 @@ class LimitedPassages:
     reports. Implements `protocols.Passages`.
     """
 
-    def __init__(self, whole: Passages, documents: LimitedDocuments) -> None:
+    def __init__(self, whole: Passages, documents: PassageViews) -> None:
         self._whole = whole
         self._documents = documents
+        self._shows = documents.is_inside
         self._limit = documents.limit
-
-    def _is_inside(self, chunk: Chunk, index: ReportIndex) -> bool:
-        if not self._limit.holds(chunk.collection):
-            return False
-        if not self._limit.matches(chunk.about):
-            return False
-        return chunk.document_id in index.records and index.shows(chunk.id)
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         if not chunk_ids:
             return []
         index = self._documents.index()
         chunks = self._whole.get(chunk_ids)
-        return [chunk for chunk in chunks if self._is_inside(chunk, index)]
+        return [chunk for chunk in chunks if self._shows(chunk, index)]
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
         index = self._documents.index()
         chunks, vectors = self._whole.stored(document_id)
-        rows = [
-            row for row, chunk in enumerate(chunks) if self._is_inside(chunk, index)
-        ]
+        rows = [row for row, chunk in enumerate(chunks) if self._shows(chunk, index)]
         if not rows:
             return [], np.empty((0, 0), np.float32)
         return [chunks[row] for row in rows], vectors[rows]
@@ -347,7 +375,7 @@ class LimitedPassages:
     ) -> list[list[Chunk]]:
         index = self._documents.index()
         return [
-            [sibling for sibling in siblings if self._is_inside(sibling, index)]
+            [sibling for sibling in siblings if self._shows(sibling, index)]
             for siblings in self._whole.surroundings(chunks, margin=margin)
         ]
 
@@ -385,10 +413,19 @@ class LimitedPassages:
         return self._whole.count(allowed)
 
 
+class ShownPassages(LimitedPassages):
+    """The passages of a store but those of hidden reports, whose matches a search drops
+    by itself. It can do what the store can.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+
 class LimitedEngine(LimitedPassages):
     """The same of a search engine. Implements `HybridStore` and `TracedStore`."""
 
-    def __init__(self, whole: Any, documents: LimitedDocuments) -> None:
+    def __init__(self, whole: Any, documents: PassageViews) -> None:
         super().__init__(whole, documents)
         self._engine = whole
 

@@ -253,7 +253,23 @@ def common_fields(kind: type, *sources: object) -> dict[str, Any]:
     }
 
 
-Status = Literal["pending", "ready", "failed", "deleting"]
+Status = Literal["pending", "ready", "failed", "deleting", "deleted", "erased"]
+"""``deleted``: in the bin, with all that restores it. ``erased``: only the row is left,
+which keeps the report from being added again.
+"""
+HIDDEN = frozenset({"deleted", "erased"})
+"""The statuses of reports that nobody sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Who deleted a report, and when (ISO, UTC). ``is_absence``: it was gone from its
+    source, so it may come back; else a person deleted it.
+    """
+
+    at: str
+    by: str = ""
+    is_absence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +336,10 @@ class DocumentRecord:
     """Token of the upload, edit or deletion that wrote it last; "" = an older
     release's.
     """
-
+    deletion: Deletion | None = None
+    """Set while it is being deleted, and afterwards; also while an upload that brings
+    it back is being read.
+    """
     part_of: int = 0
     """The passages of the whole report, where the reader sees some of its parts only;
     0 = all parts. A row never has it.
@@ -352,6 +371,17 @@ class DocumentRecord:
     def is_counted(self) -> bool:
         """True if all is known that is counted of its passages."""
         return self.has_mentions and self.heading_counts is not None
+
+    @property
+    def is_hidden(self) -> bool:
+        """True if it is in the bin, or erased."""
+        return self.status in HIDDEN
+
+    @property
+    def is_tombstone(self) -> bool:
+        """True if a person deleted it, so that no source may add it again."""
+        deletion = self.deletion
+        return self.is_hidden and not (deletion and deletion.is_absence)
 
     @property
     def visible_version(self) -> str:

@@ -179,6 +179,10 @@ class SupersededError(ChatbotError, code="superseded", status=409):
     """A newer upload of the same file is registered and stays."""
 
 
+class DeletedReportError(ChatbotError, code="deleted", status=409):
+    """A person deleted this report, so that no source adds it again."""
+
+
 class CancelledError(ChatbotError, code="cancelled", status=409):
     """A person stopped the work, and it was undone."""
 

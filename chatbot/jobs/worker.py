@@ -241,6 +241,7 @@ class IngestionWorker(Worker):
                     owner=file.uploader,
                     limit=limit,
                     upload_number=file.upload_number,
+                    lifts=True,
                     control=control,
                 )
         except errors.SupersededError as error:
@@ -418,7 +419,8 @@ class Originals:
     def _needed_files(self) -> set[str]:
         # The queue first: a file that is done meanwhile is then that of a document.
         file_ids = self.queue.file_ids()
-        file_ids.update(record.file_id for record in self.documents.all())
+        reports = (*self.documents.all(), *self.documents.hidden())
+        file_ids.update(record.file_id for record in reports)
         return file_ids
 
     def tidy_after(self, file: IngestionFile) -> None:

@@ -29,6 +29,7 @@ from ..domain import (
 from ..domain.documents import (
     SUMMARY_ORDINAL,
     Chunking,
+    Deletion,
     Proposal,
     common_fields,
     lay_out,
@@ -51,6 +52,7 @@ _ROW_NAME = re.compile(r"^(?:[^:;\n]{1,60}: )?([^:;\n]{4,60})[:;] ", re.MULTILIN
 an abbreviation as a code.
 """
 SUMMARY_HEADING = "Summary"
+BROUGHT_BACK = "A person had deleted this report on {date}. Adding it brought it back."
 EVERYTHING = Scope()
 READING = "12"
 """Raise it when files are read or passages are made differently: then every known file
@@ -88,6 +90,8 @@ class Registration:
     limit: Scope = EVERYTHING
     """The scope in which the uploader may add passages; empty = everywhere."""
     upload_number: int = 0
+    lifts: bool = False
+    """True: a person adds it, so that it comes back also if a person has deleted it."""
 
 
 PLAIN = Registration()
@@ -108,18 +112,26 @@ class Ingestor(VersionWriter):
         searchable already.
         """
         record = self._record(document, about)
-        old = self.documents.get(document.id)
+        old = self.documents.registered(document.id)
         return self._register(record, old, JobControl()) is not None
 
     def _register(
-        self, record: DocumentRecord, old: DocumentRecord | None, control: JobControl
+        self,
+        record: DocumentRecord,
+        old: DocumentRecord | None,
+        control: JobControl,
+        *,
+        lifts: bool = False,
     ) -> DocumentRecord | None:
         """Return what is registered now; None when ``old`` is this very version. Raises
         SupersededError: ``old`` is of a newer upload; CancelledError: the report was
-        deleted after the upload.
+        deleted after the upload; DeletedReportError: a person deleted it, and this does
+        not lift the tombstone.
         """
+        if not lifts:
+            self.require_no_tombstone(record.id, record.content)
         require_newest(old, record.upload_number)
-        if old is None or old.status == "deleting":
+        if old is None or old.status == "deleting" or old.is_hidden:
             # A deletion cancels the uploads before it removes the report, so the
             # cancellation is visible by now.
             control.refresh()
@@ -128,6 +140,10 @@ class Ingestor(VersionWriter):
             if not self.documents.insert(record):
                 self._raise_changed(record)
             return record
+        if old.is_hidden:
+            # The tombstone stays in the row until the report can be searched.
+            returning = replace(record, replacing=old.version, deletion=old.deletion)
+            return self._swap(returning, old)
         if old.status == "ready":
             if old.version != record.version or old.replacing:
                 return old
@@ -167,9 +183,9 @@ class Ingestor(VersionWriter):
         """
         control = control or JobControl()
         with request_cache():
-            old = self.documents.get(document.id)
+            old = self.documents.registered(document.id)
         record = self._record(document, about)
-        registered = self._register(record, old, control)
+        registered = self._register(record, old, control, lifts=about.lifts)
         if registered is None:
             assert old is not None
             if not old.is_counted:
@@ -190,6 +206,8 @@ class Ingestor(VersionWriter):
         replaced = old is not None and old.status == "ready"
         outcome: Literal["added", "replaced"] = "replaced" if replaced else "added"
         notes = (*document.notes, *language_notes(document.proposed, self.embedder))
+        if old is not None and old.is_tombstone and old.deletion is not None:
+            notes = (*notes, BROUGHT_BACK.format(date=old.deletion.at[:10]))
         return Ingested(document.id, outcome, len(chunks), document.proposed, notes)
 
     def _count_passages(
@@ -225,15 +243,37 @@ class Ingestor(VersionWriter):
         vectors: Mapping[str, Vector],
     ) -> bool:
         """Make ready-made passages searchable, with their vectors by
-        `Chunk.search_text`; False when this version already is. Raises as `ingest`.
+        `Chunk.search_text`; False when this version already is, or a person deleted the
+        report. Raises as `ingest`.
         """
         control = JobControl()
-        old = self.documents.get(record.id)
+        old = self.documents.registered(record.id)
+        if old is not None and old.is_tombstone:
+            return False
         record = replace(record, writer=new_token())
         registered = self._register(record, old, control)
         if registered is not None:
             self.write(record, old, chunks, control, registered, vectors)
         return registered is not None
+
+    def require_no_tombstone(self, document_id: str, content: str = "") -> None:
+        """Raises DeletedReportError: a person deleted this report, or a report of the
+        same content (SHA-256) that nobody has added since.
+        """
+        tombstone = self.documents.tombstone_of(document_id, content)
+        if tombstone is None:
+            return
+        deletion = tombstone.deletion
+        when = f" on {deletion.at[:10]}" if deletion else ""
+        raise errors.DeletedReportError(
+            f"A person deleted this report{when}, so it is not added again. To have it "
+            f"back: python -m chatbot documents undelete {tombstone.id}"
+        )
+
+    def deleted_ids(self) -> list[str]:
+        """Return the reports that no source may add again."""
+        hidden = self.documents.hidden()
+        return [record.id for record in hidden if record.is_tombstone]
 
     def overrides(self, document_id: str) -> Mapping[str, Any]:
         """Return what a person has stated about a document."""
@@ -441,23 +481,28 @@ class IngestionService:
         owner: str = "",
         limit: Scope = EVERYTHING,
         upload_number: int | None = None,
+        lifts: bool = False,
         control: JobControl | None = None,
     ) -> Ingested:
         """Read a file and make it searchable; repeating it changes nothing.
 
         ``overrides`` (see `check_overrides`) hold until others are given. A new report
         belongs to ``owner``; a known one keeps its owner. ``limit``: where its passages
-        must be. ``upload_number``: when it was sent, None = now. Raises
-        SupersededError: a newer upload of this file is registered; InvalidRequestError:
-        an invalid chunk size or collection; otherwise as `Ingestor.ingest`.
+        must be. ``upload_number``: when it was sent, None = now. ``lifts``: a person
+        adds this very file, so that it comes back also if a person has deleted it.
+        Raises DeletedReportError: one has, and it does not; SupersededError: a newer
+        upload of this file is registered; InvalidRequestError: an invalid chunk size or
+        collection; otherwise as `Ingestor.ingest`.
         """
         with request_cache():
             change = self._change(source, overrides or {}, file_id, upload_number)
         if isinstance(change, Ingested):
             return change  # without a lease: no passage is written
         id = document_id(source.identity)
+        if not lifts:  # asked before the file is read
+            change.ingestor.require_no_tombstone(id, change.content)
         with lease(self.leases, f"document:{id}", control or JobControl()) as leased:
-            if self.documents.get(id) != change.old:
+            if self.documents.registered(id) != change.old:
                 # Whoever had the lease may have ingested the same file.
                 with request_cache():
                     change = self._change(
@@ -479,9 +524,10 @@ class IngestionService:
                 content=change.content,
                 overrides=change.stated,
                 summary=self.summary,
-                owner=change.old.owner if change.old else owner,
+                owner=_owner_after(change.old, owner),
                 limit=limit,
                 upload_number=number,
+                lifts=lifts,
             )
             return change.ingestor.ingest(document, about, control=leased)
 
@@ -496,8 +542,7 @@ class IngestionService:
         old, stated, ingestor = self._known(source, overrides)
         if upload_number is not None:
             require_newest(old, upload_number)
-        with opened(source.path) as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
+        content = _content_of(source)
         settings = f"{ingestor.settings_key}:{self.summary.kind}"
         about = [
             source.path.suffix.lower(),
@@ -535,6 +580,12 @@ class IngestionService:
         """
         return f"{READING}:{self.ingestors({}).settings_key}:{self.summary.kind}"
 
+    def require_no_tombstone(self, source: Source) -> None:
+        """Raises DeletedReportError: a person deleted the report of this file."""
+        content = _content_of(source)
+        id = document_id(source.identity)
+        self.ingestors({}).require_no_tombstone(id, content)
+
     def abandon(self, identity: str) -> None:
         """Undo an ingestion that nobody continues. Raises DependencyError."""
         self._undo(document_id(identity), longest=None)
@@ -550,15 +601,37 @@ class IngestionService:
         with lease(
             self.leases, f"document:{document_id}", JobControl(), longest=longest
         ):
-            record = self.documents.get(document_id)
+            record = self.documents.registered(document_id)
             if record is None:
                 self.ingestors({}).delete(
                     document_id
                 )  # passages that a worker wrote after the deletion
+            elif record.is_hidden:
+                self.ingestors({}).keep_hidden(record)
             elif record.status == "pending" or record.replacing:
                 self.ingestors({}).undo(
                     record, record, errors.CancelledError("Given up.")
                 )
+
+    def hide(self, record: DocumentRecord, deletion: Deletion) -> None:
+        """Put a report into the bin, as `VersionWriter.hide`."""
+        self.ingestors({}).hide(record, deletion)
+
+    def restore(self, document_id: str) -> DocumentRecord | None:
+        """Take a report out of the bin, or lift its tombstone, so that its source may
+        add it again (None). Raises NotFoundError: it was not deleted; ConflictError:
+        another worker reads it; otherwise as `VersionWriter.restore`.
+        """
+        with lease(self.leases, f"document:{document_id}", JobControl(), longest=3.0):
+            record = self.documents.registered(document_id)
+            if record is None or not record.is_hidden:
+                raise errors.NotFoundError(
+                    f"There is no deleted report {document_id[:64]!r}."
+                )
+            if record.status == "deleted":
+                return self.ingestors({}).restore(record)
+            self.documents.delete(document_id)
+            return None
 
     def edit(
         self,
@@ -625,7 +698,7 @@ class IngestionService:
     def _known(
         self, source: Source, overrides: Mapping[str, Any]
     ) -> tuple[DocumentRecord | None, dict[str, Any], Ingestor]:
-        old = self.documents.get(document_id(source.identity))
+        old = self.documents.registered(document_id(source.identity))
         stated = {**(old.overrides if old else {}), **overrides}
         return old, stated, self.ingestors(stated)
 
@@ -659,6 +732,19 @@ class _Change:
     ingestor: Ingestor
     fingerprint: str
     content: str
+
+
+def _content_of(source: Source) -> str:
+    """Return the SHA-256 of a file. Raises LoadError."""
+    with opened(source.path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _owner_after(old: DocumentRecord | None, uploader: str) -> str:
+    """Return the owner of a report after an upload: a known report keeps its own."""
+    if old is None or old.is_tombstone:
+        return uploader
+    return old.owner
 
 
 def _is_complete(record: DocumentRecord) -> bool:

@@ -99,7 +99,8 @@ class SampleReports:
         ``progress`` counts documents.
         """
         ingestor = self.ingestor()
-        dismissed = self.leases.dismissed_samples()
+        # Releases before the bin noted deleted samples beside their rows.
+        dismissed = {*self.leases.dismissed_samples(), *ingestor.deleted_ids()}
         documents = [
             document
             for document in self.documents(ingestor.overrides)

@@ -10,7 +10,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyOf
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -18,7 +18,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..database.changes import CATALOG, FIGURES, GLOSSARY, new_token, revoked
+from ..database.changes import (
+    CATALOG,
+    FIGURES,
+    GLOSSARY,
+    PASSAGES,
+    new_token,
+    revoked,
+)
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.figures import (
     FigureRepository,
@@ -26,7 +33,7 @@ from ..database.repositories.figures import (
     VersionFigures,
 )
 from ..domain import Cancellation, Chunk, DocumentRecord, Scope, Vector, errors
-from ..domain.documents import HeadingCounts, Matrix, Part
+from ..domain.documents import Deletion, HeadingCounts, Matrix, Part
 from ..domain.protocols import Embedder, LateStore, Store
 from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..domain.tables import Stated
@@ -416,9 +423,11 @@ class VersionWriter:
             return
         own = {record.writer, revoked(record.writer), old.writer if old else ""}
         try:
-            current = self.documents.get(record.id)
+            current = self.documents.registered(record.id)
             if current is None or current.status == "deleting":
                 self._forget(record.id)
+            elif current.is_hidden:
+                self.keep_hidden(current)
             elif current.upload_number > record.upload_number:
                 others = []
                 for chunk in self.store.stored(record.id)[0]:
@@ -446,6 +455,9 @@ class VersionWriter:
                 self.documents.replace(
                     replace(old, replacing=""), current, is_update=False
                 )
+            elif old is not None and old.is_hidden:
+                self.keep_hidden(old)
+                self.documents.replace(old, current, is_update=False)
             elif isinstance(error, (errors.LoadError, errors.CancelledError)):
                 self._forget(record.id)
             else:
@@ -595,14 +607,81 @@ class VersionWriter:
         chunks.sort(key=lambda chunk: chunk.ordinal)
         self.write(edited, old, chunks, control, old)
 
-    def delete(self, document_id: str, control: JobControl | None = None) -> bool:
+    def hide(self, record: DocumentRecord, deletion: Deletion) -> None:
+        """Put a report into the bin: questions see nothing of it from now on, and its
+        passages stay. Raises ConflictError: it cannot be searched any more.
+        """
+        token = new_token()
+        changes = self.documents.changes
+        current: DocumentRecord | None = record
+        while current is not None and current.status == "ready":
+            hidden = replace(current, status="deleted", deletion=deletion, writer=token)
+            with (
+                changes.work(token),
+                changes.of([record.id], PASSAGES, CATALOG, FIGURES, GLOSSARY),
+            ):
+                if self.documents.replace(hidden, current, is_update=False):
+                    self.glossary.put(record.id, (), replace_all=True)
+                    self.figures.remove(record.id)
+                    return
+            # A worker goes on with an upload of it.
+            current = self.documents.registered(record.id)
+        raise errors.ConflictError(
+            "This report is being read or deleted. Try again when that is done."
+        )
+
+    def restore(self, record: DocumentRecord) -> DocumentRecord:
+        """Take a report out of the bin; questions see it as it was. Its figures and
+        terms are read again from its passages. Raises NotFoundError: these are gone;
+        otherwise like `_raise_changed`.
+        """
+        chunks = [
+            chunk
+            for chunk in self.store.stored(record.id)[0]
+            if Chunk.version_of(chunk.id)[1] == record.version
+        ]
+        if len(chunks) < record.chunks:
+            raise errors.NotFoundError(
+                f"Passages of {record.title!r} are missing. Add its file again."
+            )
+        chunks.sort(key=lambda chunk: chunk.ordinal)
+        read_chunks = read_figures(chunks, self.read_texts, record.name)
+        figures = self.figures.of_version(record.id, record.version, read_chunks)
+        shown = replace(record, status="ready", deletion=None, writer=new_token())
+        changes = self.documents.changes
+        with (
+            changes.work(shown.writer),
+            changes.of([record.id], PASSAGES, CATALOG, FIGURES, GLOSSARY),
+        ):
+            return self._show(shown, record, figures, chunks, is_update=False)
+
+    def keep_hidden(self, record: DocumentRecord) -> None:
+        """Remove what an upload wrote beside a report in the bin, or a tombstone."""
+        kept = record.chunk_ids() if record.status == "deleted" else []
+        self.store.delete_document(record.id, keep=kept)
+        self.figures.remove(record.id)
+
+    def delete(
+        self,
+        document_id: str,
+        control: JobControl | None = None,
+        deletion: Deletion | None = None,
+    ) -> bool:
         """Remove a document and all its passages; False when there is no such document.
         Questions see nothing of it from the first step on. If it is interrupted, it
         stays "deleting"; calling this again finishes it.
+
+        A ``deletion`` by a person leaves a tombstone, and so does one that was begun
+        with it; None: of nobody, as after an ingestion that is given up.
         """
-        record = self.documents.get(document_id)
+        record = self.documents.registered(document_id)
         with self.documents.changes.work(new_token()):
+            tombstone = None
             if record is not None and record.version:
+                deletion = deletion or record.deletion
+                record = replace(record, deletion=deletion)
+                if deletion is not None and not deletion.is_absence:
+                    tombstone = record
                 try:
                     if not self._withdraw(record, control or JobControl()):
                         return True
@@ -610,27 +689,53 @@ class VersionWriter:
                     # Without space for a mark the row goes first: passages without a
                     # row are shown by nobody.
                     self.documents.delete(document_id)
-            if record is not None:
-                with suppress(errors.DiskFullError):
-                    self.figures.record_changes(document_id, record.version)
-            return self._forget(document_id) or record is not None
+            return self._forget(document_id, tombstone) or record is not None
 
     def _withdraw(self, record: DocumentRecord, control: JobControl) -> bool:
         """Hide a report and its passages; return whether its rows may be deleted
         now.
         """
         if record.status != "deleting":
-            self.documents.withdraw(record.id, new_token())
+            self.documents.withdraw(record.id, new_token(), record.deletion)
         if not self._retire(record.id, control):
             return False
-        current = self.documents.get(record.id)
+        current = self.documents.registered(record.id)
         return current is None or current.status == "deleting"
 
-    def _forget(self, document_id: str) -> bool:
+    def _forget(
+        self, document_id: str, tombstone: DocumentRecord | None = None
+    ) -> bool:
+        """Remove all of a report but its tombstone: the given one, or that of a
+        deletion that its row names.
+        """
         passages = self.store.delete_document(document_id)
         with self.documents.changes.of(
             [document_id], CATALOG, FIGURES, GLOSSARY, frees_space=True
         ):
             self.glossary.put(document_id, (), replace_all=True)
-            self.figures.remove(document_id)
-            return self.documents.delete(document_id) or passages > 0
+            self.figures.forget(document_id)
+            current = self.documents.registered(document_id)
+            deletion = current.deletion if current else None
+            if deletion is not None and not deletion.is_absence:
+                tombstone = tombstone or current
+            if tombstone is None:
+                return self.documents.delete(document_id) or passages > 0
+            self._bury(tombstone)
+            return True
+
+    def _bury(self, tombstone: DocumentRecord) -> None:
+        """Leave a tombstone, also in a full database, which has space once its row is
+        gone.
+        """
+        try:
+            self.documents.erase(tombstone)
+        except errors.DiskFullError:
+            self.documents.delete(tombstone.id)
+            try:
+                self.documents.erase(tombstone)
+            except errors.DiskFullError as error:
+                log.warning(
+                    "Nothing notes that %s was deleted: %s",
+                    tombstone.source,
+                    error.message,
+                )

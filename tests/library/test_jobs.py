@@ -399,5 +399,8 @@ def test_deleting_a_report_deletes_all_the_originals_it_had(
     record = registered(services, UPLOAD)
     assert record.file_id
     services.ingesting.delete_document(record)
+    services.ingesting.originals.tidy()
+    assert rows(services) == (2, 2), "the bin keeps it"
+    services.ingesting.delete_document(record, permanent=True)
     assert rows(services) == (1, 1)
     assert states(services, job) == ["done", "done"]

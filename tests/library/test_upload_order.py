@@ -78,8 +78,8 @@ def words(services: Services) -> str:
     return " ".join(chunk.text.split()[1] for chunk in stored(services))
 
 
-def delete(services: Services) -> None:
-    services.ingesting.delete_document(record_of(services))
+def delete(services: Services, *, permanent: bool = True) -> None:
+    services.ingesting.delete_document(record_of(services), permanent=permanent)
 
 
 def assert_gone(services: Services) -> None:
@@ -212,9 +212,14 @@ def test_a_deletion_cancels_every_upload_of_the_report(
     assert (states(services, again), words(services)) == (["done"], "gnu")
 
 
+@pytest.mark.parametrize("permanent", [True, False], ids=["for good", "bin"])
 @pytest.mark.parametrize("moment", ["claimed", "looked at", "shown"])
 def test_a_deletion_wins_over_a_worker_at_any_moment(
-    services: Services, upload: Upload, monkeypatch: pytest.MonkeyPatch, moment: str
+    services: Services,
+    upload: Upload,
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+    permanent: bool,
 ) -> None:
     upload("zebra")
     services.ingesting.worker.work_once()
@@ -226,22 +231,33 @@ def test_a_deletion_wins_over_a_worker_at_any_moment(
         "shown": (DocumentRepository, "replace"),
     }[moment]
     original = getattr(owner, method)
+    is_deleting: list[bool] = []
 
     def deleting(*arguments: object, **options: object) -> object:
         record = services.storage.documents.get(REPORT_ID)
         if (
-            record is not None
+            not is_deleting
+            and record is not None
             and record.status == "ready"
             and (moment != "shown" or record.replacing)
         ):
-            delete(services)
+            is_deleting.append(True)  # it may call what is replaced here
+            delete(services, permanent=permanent)
+            is_deleting.clear()
         return original(*arguments, **options)
 
     monkeypatch.setattr(owner, method, deleting)
     services.ingesting.worker.work_once()
     monkeypatch.undo()
     assert states(services, job) == ["cancelled"]
-    assert_gone(services)
+    if permanent:
+        assert_gone(services)
+        return
+    assert services.storage.documents.get(REPORT_ID) is None
+    services.ingesting.undelete(REPORT_ID)
+    services.ingesting.clear_up()
+    assert words(services) == "zebra"
+    assert_consistent(services)
 
 
 @pytest.mark.parametrize("killed", ["embedded", "upsert", "shown"])

@@ -22,10 +22,16 @@ documents = Commands("documents")
 @documents.command("list")
 @click.option("--country", multiple=True, help="Only this country; repeat for several.")
 @click.option("--year", multiple=True, help="Only this year; repeat for several.")
-def list_documents(services: Services, country: Texts, year: Texts) -> None:
+@click.option("--deleted", is_flag=True, help="Those in the bin, and those erased.")
+def list_documents(
+    services: Services, country: Texts, year: Texts, deleted: bool
+) -> None:
     """List the reports.
 
     Example: python -m chatbot documents list --country Kenya"""
+    if deleted:
+        _list_deleted(services)
+        return
     chosen = {}
     if country:
         chosen["country_name"] = list(country)
@@ -50,31 +56,76 @@ def list_documents(services: Services, country: Texts, year: Texts) -> None:
     click.echo(f"{count_of(len(records), 'report')}, {count_of(passages, 'passage')}")
 
 
+def _list_deleted(services: Services) -> None:
+    """Print the reports in the bin and those of which only the tombstone is left."""
+    records = services.storage.documents.hidden()
+    for record in records:
+        deletion = record.deletion
+        who = "gone from its source" if deletion and deletion.is_absence else ""
+        if deletion and deletion.by and not deletion.is_absence:
+            who = f"by {deletion.by}"
+        status = "in the bin" if record.status == "deleted" else "erased"
+        day = deletion.at[:10] if deletion else ""
+        name = record.title or record.source
+        click.echo(f"{record.id}  {status:10}  {day}  {name}  {who}".rstrip())
+    click.echo(f"{count_of(len(records), 'deleted report')}")
+
+
 @documents.command("delete")
 @click.argument("document_ids", nargs=-1, required=True)
-def delete_documents(services: Services, document_ids: Texts) -> None:
-    """Delete reports and all their passages.
+@click.option(
+    "--permanent",
+    is_flag=True,
+    help="For good: passages, original and figures go now, also those in the bin.",
+)
+def delete_documents(services: Services, document_ids: Texts, permanent: bool) -> None:
+    """Delete reports with their passages: no question sees them from now on, and no
+    source adds them again. For BIN_DAYS `documents undelete` restores them.
 
     Example: python -m chatbot documents delete 73d71e792634f475d551"""
     storage = services.storage
     records: dict[str, DocumentRecord] = {}
     unknown = []
     for document_id in dict.fromkeys(document_ids):
-        record = storage.documents.get(document_id)
-        if record is None:
+        record = storage.documents.registered(document_id)
+        deletable = storage.documents.get(document_id)
+        if permanent and record is not None and record.status == "deleted":
+            deletable = record
+        if deletable is None:
             unknown.append(document_id)
         else:
-            records[document_id] = record
+            records[document_id] = deletable
     if unknown:
         raise NotFoundError(
             f"There is no report {', '.join(unknown)}; nothing was deleted. See: "
             "documents list."
         )
+    action = "documents delete --permanent" if permanent else "documents delete"
     for record in records.values():
-        services.ingesting.delete_document(record)
-        storage.audit.record("documents delete", record.id)
+        services.ingesting.delete_document(
+            record, by="documents delete", permanent=permanent
+        )
+        storage.audit.record(action, record.id)
     storage.database.empty_log()
     click.echo(f"{len(records)} deleted.")
+    if permanent:
+        click.echo("Conversations keep what they have quoted of them.")
+
+
+@documents.command("undelete")
+@click.argument("document_ids", nargs=-1, required=True)
+def undelete_documents(services: Services, document_ids: Texts) -> None:
+    """Restore reports from the bin. Of a report that was deleted for good, its source
+    may add it again.
+
+    Example: python -m chatbot documents undelete 73d71e792634f475d551"""
+    for document_id in dict.fromkeys(document_ids):
+        restored = services.ingesting.undelete(document_id)
+        services.storage.audit.record("documents undelete", document_id)
+        if restored is None:
+            click.echo(f"{document_id} may be added again: its text is gone.")
+        else:
+            click.echo(f"{document_id} restored: {restored.title}")
 
 
 @documents.command("review")

@@ -17,12 +17,14 @@ from ...domain.documents import MEGABYTE
 from ...domain.errors import (
     CancelledError,
     ChatbotError,
+    DeletedReportError,
     LoadError,
     SupersededError,
 )
 from ...domain.request import RequestContext
 from ...domain.tables import Texts
 from ...domain.validation import parse
+from ...language.counts import count_of
 from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
 from ...library.control import FILES_AT_ONCE, JobControl, aside
@@ -37,10 +39,18 @@ Result = tuple[str, int, str]
 """The outcome, "failed" if it cannot be read; the number of passages; title and
 metadata.
 """
-Work = tuple[str, Callable[[], Source]]
-"""The name of something to ingest, and what gives it, which may have to fetch it
-first.
-"""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Something to ingest. ``source`` gives it, and may have to fetch it first.
+    ``lifts``: a person names this very file, so that it comes back also if a person has
+    deleted it.
+    """
+
+    name: str
+    source: Callable[[], Source]
+    lifts: bool = True
 
 
 @command()
@@ -140,8 +150,12 @@ def ingest(
             services, works, overrides, dry_run=dry_run, strict=strict
         )
     failed = outcomes.count("failed")
+    deleted = outcomes.count("deleted")
     result = "can be read" if dry_run else "are searchable"
-    click.echo(f"{len(outcomes) - failed} of {len(outcomes)} files {result}.")
+    done = len(outcomes) - failed - deleted
+    click.echo(f"{done} of {len(outcomes)} files {result}.")
+    if deleted:
+        click.echo(f"{count_of(deleted, 'file')} stay deleted. Name one to add it.")
     if failed:
         raise LoadError(f"{failed} of {len(outcomes)} files could not be read.")
 
@@ -242,14 +256,14 @@ class FileFinder:
         """Yield what an argument names. Raises click.UsageError: it names nothing."""
         path = Path(argument)
         if argument.startswith(WEB):
-            yield argument, lambda: self._download(argument)
+            yield Work(argument, lambda: self._download(argument))
         elif argument == STDIN:
             yield self._standard_input()
         elif path.is_file():
             yield from self._of_file(path)
         elif path.is_dir():
             for source in folder_sources(path, pattern=self.pattern):
-                yield from self._readable(self._members(source))
+                yield from self._readable(self._members(source), lifts=False)
         else:
             raise click.UsageError(f"No file or folder {argument!r}. Check the path.")
 
@@ -270,16 +284,16 @@ class FileFinder:
             target.write_bytes(sys.stdin.buffer.read())
             return Source(target, f"stdin/{target.name}")
 
-        return self.stdin_name, read
+        return Work(self.stdin_name, read)
 
     def _of_file(self, path: Path) -> Iterator[Work]:
         """Yield the file, whatever its suffix, or the members of an archive."""
         source = Source(path, path.resolve().as_posix())
         members = self._members(source)
         if members == [source]:
-            yield _work_of(source)
+            yield Work(source.path.name, lambda: source)
         else:
-            yield from self._readable(members)
+            yield from self._readable(members, lifts=True)
 
     def _members(self, source: Source) -> list[Source]:
         """Return the files of an archive; the source itself if it is none, or cannot be
@@ -296,18 +310,18 @@ class FileFinder:
             return [replace(source, listed=True)]
         return [Source(path, f"{source.identity}/{name}") for name, path in members]
 
-    def _readable(self, sources: Iterable[Source]) -> Iterator[Work]:
+    def _readable(self, sources: Iterable[Source], *, lifts: bool) -> Iterator[Work]:
         """Yield what has a format that can be read, or is named in a manifest."""
         for source in sources:
-            if source.listed or source.path.suffix.lower() in suffixes():
-                yield _work_of(source)
-                continue
             name = source.path.name
+            if source.listed or source.path.suffix.lower() in suffixes():
+                yield Work(name, partial(_given, source), lifts)
+                continue
             click.secho(f"{name}: skipped, this format cannot be read.", err=True)
 
 
-def _work_of(source: Source) -> Work:
-    return source.path.name, lambda: source
+def _given(source: Source) -> Source:
+    return source
 
 
 class FileIngestion:
@@ -332,12 +346,15 @@ class FileIngestion:
 
     def run(self, work: Work, control: JobControl) -> Result:
         """Ingest a file, or say what would happen."""
-        name, fetch = work
+        name = work.name
         try:
-            source = fetch()
+            source = work.source()
             if self._is_dry_run:
-                return self._plan(source)
-            return self._ingest(source, self._shown(control, name))
+                return self._plan(source, lifts=work.lifts)
+            control = self._shown(control, name)
+            return self._ingest(source, control, lifts=work.lifts)
+        except DeletedReportError as error:
+            return "deleted", 0, f"{name}  {error.message}"
         except (LoadError, CancelledError, SupersededError) as error:
             click.secho(f"\n{error.message}", fg="red", err=True)
             return "failed", 0, name
@@ -367,7 +384,9 @@ class FileIngestion:
             control, progress=show_chunks, waiting=show_wait, reading=show_page
         )
 
-    def _plan(self, source: Source) -> Result:
+    def _plan(self, source: Source, *, lifts: bool) -> Result:
+        if not lifts:
+            self._service.require_no_tombstone(source)
         document, outcome = self._service.plan(source, overrides=self._overrides)
         metadata = dict(document.metadata)
         kind = f"type {metadata.pop('type')}" if "type" in metadata else "no type"
@@ -383,9 +402,9 @@ class FileIngestion:
         lines += [f"    {note}" for note in document.notes]
         return outcome, 0, "\n".join(lines)
 
-    def _ingest(self, source: Source, control: JobControl) -> Result:
+    def _ingest(self, source: Source, control: JobControl, *, lifts: bool) -> Result:
         result = self._service.ingest(
-            source, overrides=self._overrides, control=control
+            source, overrides=self._overrides, lifts=lifts, control=control
         )
         record = self._service.documents.get(result.document_id)
         assert record is not None

@@ -16,8 +16,9 @@ from ...config.settings_types import CHUNKING
 from ...database.reader import Reader
 from ...database.repositories.caches import request_cache
 from ...database.repositories.documents import OWN_ID
+from ...database.rows import now
 from ...domain import Chunk, DocumentRecord, Scope
-from ...domain.documents import Chunking
+from ...domain.documents import Chunking, Deletion
 from ...domain.errors import (
     ConflictError,
     DatabaseError,
@@ -192,40 +193,93 @@ class Ingesting:
         )
 
     def delete_document(
-        self, record: DocumentRecord, control: JobControl | None = None
+        self,
+        record: DocumentRecord,
+        control: JobControl | None = None,
+        *,
+        by: str = "",
+        permanent: bool = False,
+        is_absence: bool = False,
     ) -> None:
-        """Remove a report, its passages and its original; a sample report does not come
-        back at the next start.
+        """Delete a report: put it into the bin for BIN_DAYS, or with ``permanent``
+        remove its passages and its original for good. ``by``: who does it, as lists and
+        logs name them.
+
+        What a person deletes does not come back by `sync`, by `ingest` of a folder or
+        at the next start; with ``is_absence`` it does. Raises DiskFullError: the
+        database has no space for the bin.
         """
+        deletion = Deletion(now(), by, is_absence)
+        # A report that cannot be searched has nothing to restore.
+        is_searchable = record.status == "ready" and bool(record.version)
+        if self.settings.bin_days and is_searchable and not permanent:
+            self._put_into_bin(record, deletion)
+        else:
+            self._delete_for_good(record, control, deletion)
+        self._forget_answers()
+
+    def _put_into_bin(self, record: DocumentRecord, deletion: Deletion) -> None:
+        uploads: set[str] = set()
+        if record.source:
+            uploads = self._storage.ingestions.withdraw(record.source)
+        try:
+            self.service.hide(record, deletion)
+        except DiskFullError as error:
+            raise DiskFullError(
+                "The database is full, so the report cannot be put into the bin.",
+                remedy="Delete it for good: that makes space.",
+            ) from error
+        self.originals.discard(uploads)
+        self._forget_sample_glossary(record)
+
+    def _delete_for_good(
+        self, record: DocumentRecord, control: JobControl | None, deletion: Deletion
+    ) -> None:
         storage = self._storage
-        is_dismissed = record.sample and self._dismiss_sample(record)
         storage.database.free_bytes(tidy=True)  # the log gets a deletion first
         originals = {record.file_id}
         if record.source:  # first, as `Ingestor` relies on
             originals |= storage.ingestions.withdraw(record.source)
-        self.ingestor.delete(record.id, control)
-        has_samples = any(report.sample for report in storage.documents.all())
-        if record.sample and not has_samples:
-            storage.glossary.put(SAMPLE_GLOSSARY, (), replace_all=True)
+        self.ingestor.delete(record.id, control, deletion)
+        self._forget_sample_glossary(record)
         self.originals.discard(originals)
+
+    def _forget_sample_glossary(self, record: DocumentRecord) -> None:
+        """Remove the terms of the sample reports with the last one of these."""
+        documents = self._storage.documents
+        if record.sample and not any(report.sample for report in documents.all()):
+            self._storage.glossary.put(SAMPLE_GLOSSARY, (), replace_all=True)
+
+    def _forget_answers(self) -> None:
         try:
-            storage.cache.forget_answers()
+            self._storage.cache.forget_answers()
         except DatabaseError as error:
             # Their key names the state of the library, so none of them is given again.
             log.warning("Cached answers are removed later: %s", error.message)
-        if record.sample and not is_dismissed:
-            self._dismiss_sample(record)
 
-    def _dismiss_sample(self, record: DocumentRecord) -> bool:
-        """Note that a sample report is deleted; False where there is no space for that,
-        before the deletion makes some.
+    def undelete(self, document_id: str) -> DocumentRecord | None:
+        """Restore a report from the bin; of one that was deleted for good only lift the
+        tombstone, so that its source may add it again (None). Raises as
+        `IngestionService.restore`.
         """
-        try:
-            self._storage.facts.dismiss_sample(record.id)
-        except DiskFullError as error:
-            log.warning("A deleted sample is not noted: %s", error.message)
-            return False
-        return True
+        return self.service.restore(document_id)
+
+    def empty_bin(self) -> int:
+        """Delete for good what has been in the bin for BIN_DAYS; return how many
+        reports.
+        """
+        before = now(days_ago=self.settings.bin_days)
+        expired = [
+            record
+            for record in self._storage.documents.hidden()
+            if record.status == "deleted"
+            and record.deletion is not None
+            and record.deletion.at <= before
+        ]
+        for record in expired:
+            assert record.deletion is not None
+            self._delete_for_good(record, JobControl(patience=0), record.deletion)
+        return len(expired)
 
     def finish_deletions(self) -> bool:
         """Continue deletions that wait for the search engine or whose process died.
@@ -353,6 +407,7 @@ class Ingesting:
                     continue
                 cleared_at = time.monotonic()
                 self.clear_up()
+                self.empty_bin()
                 self.remove_orphans()
             except DependencyError as error:
                 log.warning("Unfinished changes were left alone: %s", error.message)
@@ -366,7 +421,8 @@ class Ingesting:
         if self.settings.schema or not isinstance(store, ListingStore):
             return 0
         # Reports of other programs have other ids, and are never removed.
-        registered = {record.id for record in self._storage.documents.all()}
+        index = self._storage.documents.index()
+        registered = {*index.records, *index.hidden}
         ids = {id for id in store.document_ids() if OWN_ID.fullmatch(id)}
         orphans = ids - registered
         doomed = orphans & self._orphans
@@ -379,6 +435,7 @@ class Ingesting:
         """Remove the unfinished versions that dead processes left, unless a job may
         continue one.
         """
+        self._forget_hidden_figures()
         unfinished = [
             record.id
             for record in self._storage.documents.all()
@@ -388,3 +445,12 @@ class Ingesting:
             return
         for document_id in unfinished:
             self.service.settle(document_id)
+
+    def _forget_hidden_figures(self) -> None:
+        """Remove the figures of reports in the bin, whose process died before it did:
+        they are read again when a report is restored.
+        """
+        binned = [record.id for record in self._storage.documents.hidden()]
+        for document_id in self._storage.figures.stored_of(binned):
+            self._storage.figures.remove(document_id)
+            self._storage.glossary.put(document_id, (), replace_all=True)

@@ -97,6 +97,29 @@ class Library:
             )
         return record
 
+    def deleted(self, q: str = "") -> list[DocumentRecord]:
+        """Return the reports in the bin that the caller may restore and whose title or
+        source has this text, the newest first.
+        """
+        text = q.casefold()
+        return [
+            record
+            for record in self.services.storage.documents.hidden()
+            if record.status == "deleted"
+            and text in f"{record.title}\0{record.source}".casefold()
+            and self.may_change(record)
+        ]
+
+    def own_deleted(self, document_id: str) -> DocumentRecord | None:
+        """Return a report in the bin that the caller may restore, None if there is
+        none.
+        """
+        self.services.storage.require_writable()
+        record = self.services.storage.documents.registered(document_id)
+        if record is None or record.status != "deleted" or not self.may_change(record):
+            return None
+        return record
+
     def may_change(self, record: DocumentRecord) -> bool:
         """Return whether the caller sees all of this report, and added it or is an
         administrator (as all with open access).

@@ -13,7 +13,7 @@ from ...answering.context import texts_of
 from ...answering.guide import Guide, guide
 from ...database.core import Json
 from ...domain import Chunk, DocumentRecord, SearchHit
-from ...domain.documents import Chunking, Proposal, Report, Status, common_fields
+from ...domain.documents import Chunking, Proposal, Report, common_fields
 from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
 from ...domain.tables import Texts
@@ -100,6 +100,8 @@ class LibraryReport(Inlines):
     """What was left out of its file, and that the embedding model does not know its
     language.
     """
+    deleted_at: str
+    """When it was put into the bin; "" = it was not."""
 
 
 class Edit(About):
@@ -109,7 +111,8 @@ class Edit(About):
 class DocumentQuery(Page, ScopeQuery):
     q: Annotated[str, Field(description="Text of the title or the name.")] = ""
     status: Annotated[
-        Status | None, Field(description="Only reports of this status.")
+        Literal["pending", "ready", "failed", "deleting", "deleted"] | None,
+        Field(description="Only reports of this status."),
     ] = None
 
 
@@ -119,7 +122,12 @@ class DocumentQuery(Page, ScopeQuery):
     returns=listing("Documents", "documents", LibraryReport),
 )
 def list_documents(query: DocumentQuery) -> Json:
-    """List the reports of the knowledge base by title, whether searchable or not."""
+    """List the reports of the knowledge base by title, whether searchable or not. With
+    the status `deleted`: those in the bin that the caller may restore, the newest
+    first.
+    """
+    if query.status == "deleted":
+        return query.of("documents", library().deleted(query.q), _shown)
     index = library().reader.documents.index()
     records = [
         record
@@ -290,21 +298,54 @@ def update_documents(body: Edits) -> Json:
     }
 
 
+class DeleteQuery(Query):
+    permanent: Annotated[
+        bool,
+        Field(description="Delete it for good, also a report that is in the bin."),
+    ] = False
+
+
 @documents.delete(
     "/api/documents/<document_id>", need="write", status=204, errors=(409, 422, 507)
 )
-def delete_document(document_id: str) -> None:
-    """Delete a report with its passages and its original; no question sees it from now
-    on.
+def delete_document(document_id: str, query: DeleteQuery) -> None:
+    """Delete a report: no question sees it from now on, and no source adds it again. It
+    stays in the bin for BIN_DAYS, from which `restore` takes it.
+
+    With `permanent` its passages, its original and its figures are removed now.
+    Conversations keep what they have quoted.
     """
+    mine = library()
+    if query.permanent:
+        record = mine.own_deleted(document_id) or mine.own_record(document_id)
+    else:
+        record = mine.own_record(document_id)
     # A request waits two seconds for the search engine; then the worker finishes it.
     services().ingesting.delete_document(
-        library().own_record(document_id), JobControl(patience=2.0)
+        record,
+        JobControl(patience=2.0),
+        by=mine.who.owner,
+        permanent=query.permanent,
     )
     if (
         library().reader.documents.get(document_id) is not None
     ):  # the search engine has not let go of it yet
         wake_worker()
+
+
+@documents.post(
+    "/api/documents/<document_id>/restore",
+    need="write",
+    errors=(409, 422, 507),
+)
+def restore_document(document_id: str) -> LibraryReport:
+    """Take a report out of the bin; it is searched again as it was."""
+    mine = library()
+    record = mine.own_deleted(document_id)
+    if record is None:
+        mine.own_record(document_id)  # says what it says of a report of others
+        raise NotFoundError(f"There is no report {document_id[:64]!r} in the bin.")
+    return _shown(services().ingesting.undelete(record.id) or record)
 
 
 class PassagePage(Page):
@@ -424,6 +465,7 @@ def _shown(record: DocumentRecord) -> LibraryReport:
     values["has_file"] = bool(library().original_name(record))
     values["can_reingest"] = library().can_reingest(record)
     values["partial"] = record.part_of > 0
+    values["deleted_at"] = record.deletion.at if record.deletion else ""
     values["may_change"] = library().may_change(record)
     proposed = [
         proposal

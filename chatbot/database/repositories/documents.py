@@ -10,7 +10,7 @@ import re
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.documents import (
     NO_PUBLICATION,
+    Deletion,
     HeadingCounts,
     Holdings,
     Mentions,
@@ -73,6 +74,8 @@ class ReportIndex:
         """Reports that are being written or removed, with the version that questions
         may see ("" = none).
         """
+        self.hidden: dict[str, DocumentRecord] = {}
+        """Reports in the bin, and erased ones, by id. Nothing else here counts them."""
         self._ids: dict[str, ByValue] = {field: {} for field in fields}
         self._order: list[tuple[str, str]] = []
         self._all = Holdings()
@@ -82,8 +85,18 @@ class ReportIndex:
     def changed(self, changes: Mapping[str, DocumentRecord | None]) -> "ReportIndex":
         """Return a new index with these reports replaced; None = deleted."""
         old = [self.records[id] for id in changes if id in self.records]
-        new = [record for record in changes.values() if record is not None]
+        new: list[DocumentRecord] = []
         index = ReportIndex(self._ids)
+        index.hidden = {
+            id: record for id, record in self.hidden.items() if id not in changes
+        }
+        for record in changes.values():
+            if record is None:
+                continue
+            if record.is_hidden:
+                index.hidden[record.id] = record
+            else:
+                new.append(record)
         index.records = self.records | {record.id: record for record in new}
         index._order = self._order
         index._reorder(old, new)
@@ -123,6 +136,10 @@ class ReportIndex:
         unchanged = [key for key in self._order if key not in removed]
         self._order = sorted([*unchanged, *added])
         self.records = {id: self.records[id] for _, id in self._order}
+
+    def row(self, document_id: str) -> DocumentRecord | None:
+        """Return a report, also a hidden one."""
+        return self.records.get(document_id) or self.hidden.get(document_id)
 
     def shows(self, chunk_id: str) -> bool:
         """Return whether questions may see a passage: it is of the visible version of a
@@ -508,7 +525,7 @@ class DocumentRepository(ReportCatalog):
             ids = changed.ids | _different(last.older, older)
             index = self._changed(last.index, ids, older)
             registered = index.records.keys() - older.keys()
-            if count not in {last.count, len(registered)}:
+            if count not in {last.count, len(registered) + len(index.hidden)}:
                 # A row went without an entry: there was no space for one.
                 index = self._read_all(older)
         self._read = ReadIndex(
@@ -546,9 +563,7 @@ class DocumentRepository(ReportCatalog):
         for row in self._documents.find({"_id": {"$in": sorted(ids)}}):
             records[row["_id"]] = from_row(DocumentRecord, row)
         different = {
-            id: record
-            for id, record in records.items()
-            if index.records.get(id) != record
+            id: record for id, record in records.items() if index.row(id) != record
         }
         if not different:
             return index
@@ -567,7 +582,14 @@ class DocumentRepository(ReportCatalog):
         return self._fields
 
     def get(self, document_id: str) -> DocumentRecord | None:
-        """Return a report, also one of an older system."""
+        """Return a report, also one of an older system, but no hidden one."""
+        record = self.registered(document_id)
+        if record is None or record.is_hidden:
+            return None
+        return record
+
+    def registered(self, document_id: str) -> DocumentRecord | None:
+        """Return a report as the database has it now, also a hidden one."""
         is_own = OWN_ID.fullmatch(document_id) and not self._database.mapped
         older: Records = _NONE
         if self._older is None or is_own:
@@ -634,21 +656,79 @@ class DocumentRepository(ReportCatalog):
         with self.changes.of([registered.id], CATALOG) as change:
             return change["documents"].update_one(_unchanged(registered), number) > 0
 
-    def withdraw(self, document_id: str, writer: str) -> bool:
+    def withdraw(
+        self, document_id: str, writer: str, deletion: Deletion | None = None
+    ) -> bool:
         """Mark a report as being deleted, so that questions see nothing of it and its
         writers stop; return False if it is not registered.
         """
-        marks = {"status": "deleting", "writer": writer}
+        marks: Json = {"status": "deleting", "writer": writer}
+        if deletion is not None:
+            marks["deletion"] = asdict(deletion)
         with self.changes.of([document_id], CATALOG) as change:
             changed = change["documents"].update_one(
                 {"_id": document_id}, {"$set": marks}
             )
         return changed > 0
 
+    def erase(self, record: DocumentRecord) -> None:
+        """Leave nothing of a report's row but what keeps the report from being added
+        again: where it came from, the digest of its content, who deleted it and when.
+        """
+        tombstone = DocumentRecord(
+            id=record.id,
+            name="",
+            title="",
+            source=record.source,
+            collection=record.collection,
+            status="erased",
+            version="",
+            metadata={},
+            sample=record.sample,
+            content=record.content or record.file_id,
+            owner=record.owner,
+            deletion=record.deletion,
+        )
+        self.put(tombstone)
+
     def delete(self, document_id: str) -> bool:
         """Remove a report's record, not its passages; return whether it existed."""
         with self.changes.of([document_id], CATALOG, frees_space=True) as change:
             return change["documents"].delete_many({"_id": document_id}) > 0
+
+    def hidden(self) -> list[DocumentRecord]:
+        """Return the reports in the bin and the erased ones, the newest first."""
+
+        def deleted_at(record: DocumentRecord) -> str:
+            return record.deletion.at if record.deletion else ""
+
+        hidden = self.index().hidden.values()
+        return sorted(hidden, key=deleted_at, reverse=True)
+
+    def tombstone_of(self, document_id: str, content: str) -> DocumentRecord | None:
+        """Return the tombstone that keeps a source from adding this report, None if
+        there is none: that of the report, or for a report that nobody knows yet, one of
+        the same ``content`` (SHA-256), unless another report has that content.
+        """
+        index = self.visible()
+        own = index.row(document_id)
+        if own is not None:
+            return own if own.is_tombstone else None
+        tombstone = None
+        if not content:
+            return None
+        for record in index.hidden.values():
+            if content not in {record.content, record.file_id}:
+                continue
+            if not record.is_tombstone:
+                return None
+            tombstone = record
+        if tombstone is None:
+            return None
+        for record in index.records.values():
+            if content in {record.content, record.file_id}:
+                return None
+        return tombstone
 
     def unsettled(self) -> dict[str, str]:
         """Return the reports that are being written or removed, with the version that

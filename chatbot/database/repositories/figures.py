@@ -414,6 +414,21 @@ class FigureRepository(FigureReader):
             change["figure_versions"].delete_many(gone)
             change["figures"].delete_many(gone)
 
+    def forget(self, document_id: str) -> None:
+        """Remove the figures of a report that is deleted, and what its versions stated
+        otherwise. Raises DatabaseError.
+        """
+        self.remove(document_id)
+        with self._changes.of([document_id], FIGURES, frees_space=True) as change:
+            change["figure_changes"].delete_many({"document_id": document_id})
+
+    def stored_of(self, document_ids: Sequence[str]) -> list[str]:
+        """Return those of these reports that have figures."""
+        if not document_ids:
+            return []
+        condition = {"document_id": {"$in": sorted(document_ids)}}
+        return sorted(self._written.distinct("document_id", condition))
+
     def missing(self, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
         """Return the searchable reports whose figures are not stored, or not those of
         today: of an older release, or of another program, which changes rows without a
@@ -456,10 +471,10 @@ class FigureRepository(FigureReader):
                 {"_id": FOLLOWED}, {"$set": {"position": position}}, upsert=True
             )
 
-    def record_changes(self, document_id: str, old: str, new: str = "") -> None:
-        """Keep what ``old`` states otherwise than the later version ``new``, "" = the
-        report is removed. Call it before `remove`. Repeated, or with a version whose
-        figures are not all stored, it changes nothing. Raises DatabaseError.
+    def record_changes(self, document_id: str, old: str, new: str) -> None:
+        """Keep what ``old`` states otherwise than the later version ``new``. Call it
+        before `remove`. Repeated, or with a version whose figures are not all stored,
+        it changes nothing. Raises DatabaseError.
         """
         old_marker = _marker(document_id, old)
         new_marker = _marker(document_id, new)
@@ -467,10 +482,10 @@ class FigureRepository(FigureReader):
         written = {row["_id"]: row["at"] for row in self._written.find(condition)}
         if old_marker not in written:
             return
-        if new and written.get(new_marker, "") <= written[old_marker]:
+        if written.get(new_marker, "") <= written[old_marker]:
             return
         old_texts = self._texts(document_id, old)
-        new_texts = self._texts(document_id, new) if new else {}
+        new_texts = self._texts(document_id, new)
         at = now()
         prefix = f"{old_marker}-{written[old_marker]}-{new}"
         rows: list[Json] = []

@@ -63,7 +63,7 @@ class Mender:
         # it or not.
         for record in self._older.read().values():
             self._mended.reports += 1
-            if not self._dry_run and self._documents.get(record.id) is None:
+            if not self._dry_run and self._documents.registered(record.id) is None:
                 self._documents.put(record)
         for collection in self._collections:
             for ids in id_batches(collection):

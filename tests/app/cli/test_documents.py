@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from shutil import make_archive
 
@@ -15,6 +16,7 @@ from chatbot.app.services import Services, build
 from chatbot.app.services.ingesting import Ingesting
 from chatbot.config.settings import Settings
 from chatbot.domain import DocumentRecord, Scope
+from chatbot.domain.documents import Deletion
 from tests.app.cli.conftest import Result, Run
 from tests.app.cli.processes import started
 from tests.conftest import KENYA_2023, write_report
@@ -147,6 +149,57 @@ def test_documents_are_listed_by_scope_and_deleted_with_their_passages(
         ]["hits"]
         == []
     )
+
+
+def test_a_deleted_report_comes_back_by_undelete_or_by_its_own_name_only(
+    run: Run, kenya_file: Path
+) -> None:
+    run("ingest", str(kenya_file))
+    document_id = run("documents", "list").out.split()[0]
+    run("documents", "delete", document_id)
+    assert "in the bin" in run("documents", "list", "--deleted").out
+    folder = run("ingest", str(kenya_file.parent))
+    assert (folder.status, folder.out.splitlines()[0]) == (
+        0,
+        "0 of 1 files are searchable.",
+    )
+    copy = kenya_file.with_name("a copy.md")
+    copy.write_bytes(kenya_file.read_bytes())
+    assert "0 of 2 files" in run("ingest", str(kenya_file.parent)).out
+    assert run("documents", "undelete", document_id).status == 0
+    assert run("documents", "list").out.splitlines()[-1] == "1 report, 3 passages"
+    assert run("documents", "undelete", document_id).status == 1
+    copy.unlink()
+
+    run("documents", "delete", "--permanent", document_id)
+    assert "erased" in run("documents", "list", "--deleted").out
+    assert run("documents", "delete", "--permanent", document_id).status == 1
+    assert "0 of 1 files" in run("ingest", str(kenya_file.parent)).out
+    again = run("ingest", str(kenya_file))
+    assert "A person had deleted this report on 20" in again.err
+    assert run("documents", "list").out.splitlines()[-1] == "1 report, 3 passages"
+
+
+def test_the_bin_is_emptied_after_bin_days(
+    run: Run, kenya_file: Path, services_of: Callable[[], Services]
+) -> None:
+    run("ingest", str(kenya_file))
+    document_id = run("documents", "list").out.split()[0]
+    run("documents", "delete", document_id)
+    with services_of() as services:
+        assert services.ingesting.empty_bin() == 0
+        record = services.storage.documents.registered(document_id)
+        assert record is not None
+        old = replace(record, deletion=Deletion("2020-01-01T00:00:00.000Z"))
+        services.storage.documents.put(old)
+        assert services.ingesting.empty_bin() == 1
+        erased = services.storage.documents.registered(document_id)
+        assert erased is not None
+        assert erased.is_tombstone
+        assert services.runtime.store.stored(document_id)[0] == []
+    assert run("ingest", str(kenya_file), BIN_DAYS="0").status == 0
+    run("documents", "delete", document_id, BIN_DAYS="0")
+    assert "erased" in run("documents", "list", "--deleted").out
 
 
 class TestFolders:

@@ -10,7 +10,7 @@ from chatbot.app.services import Services
 from chatbot.database.repositories.documents import DocumentRepository
 from chatbot.domain import Chunk, DocumentRecord, Scope
 from chatbot.domain.chat import Question
-from chatbot.domain.documents import Calibration
+from chatbot.domain.documents import Calibration, Deletion
 from chatbot.domain.figures import GlossaryEntry
 from chatbot.language.reported_figures import stated
 
@@ -30,6 +30,11 @@ def upsert(services: Services) -> None:
 def write_figures(services: Services, version: str = "v1") -> None:
     chunk = replace(CHUNK, section="Debt", metadata={"country_name": "Kenya"})
     services.storage.figures.write(RECORD.id, version, [(chunk, stated(chunk.text))])
+
+
+def change_figures(services: Services) -> None:
+    write_figures(services, "v2")
+    services.storage.figures.record_changes(RECORD.id, "v1", "v2")
 
 
 def calibrate(services: Services) -> None:
@@ -53,14 +58,15 @@ WRITES: dict[str, Callable[[Services], object]] = {
     ),
     "an upload is noted": lambda s: documents(s).note_upload(RECORD, 7),
     "a report is withdrawn": lambda s: documents(s).withdraw(RECORD.id, "x"),
+    "a report is put into the bin": lambda s: s.ingesting.service.hide(
+        RECORD, Deletion("2026-11-29")
+    ),
     "a report is deleted": lambda s: documents(s).delete(RECORD.id),
     "passages are written": upsert,
     "passages are deleted": lambda s: s.runtime.store.delete_document("f" * 20),
     "figures are written": lambda s: write_figures(s, "v2"),
     "figures are removed": lambda s: s.storage.figures.remove(RECORD.id),
-    "changes of figures are kept": lambda s: s.storage.figures.record_changes(
-        RECORD.id, "v1"
-    ),
+    "changes of figures are kept": change_figures,
     "a term is added": lambda s: s.storage.glossary.put(
         "", [GlossaryEntry("GDP", "Economy")]
     ),

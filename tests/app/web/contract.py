@@ -95,6 +95,7 @@ DOCUMENT = REPORT | {
     "parts",
     "has_file",
     "can_reingest",
+    "deleted_at",
     "partial",
     "chunking",
     "may_change",

@@ -438,6 +438,7 @@ WITHOUT_BODY = {
     "POST /api/feeds",
     "POST /api/messages/<message_id>/stop",
     "POST /api/ingestions/<ingestion_id>/retry",
+    "POST /api/documents/<document_id>/restore",
 }
 ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
     "search": tuple({"query": query} for query in QUESTIONS),

@@ -65,6 +65,17 @@ def get(client: FlaskClient, document_id: str) -> dict[str, Any]:
     return found
 
 
+def figures(client: FlaskClient) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = client.get("/api/figures").get_json()["figures"]
+    return listed
+
+
+def in_the_bin(client: FlaskClient) -> list[dict[str, Any]]:
+    response = client.get("/api/documents?status=deleted")
+    listed: list[dict[str, Any]] = response.get_json()["documents"]
+    return listed
+
+
 def titles(client: FlaskClient, **asked: Any) -> list[str]:
     response = client.get("/api/documents", query_string=asked)
     assert response.status_code == 200, response.get_data(as_text=True)
@@ -448,25 +459,75 @@ class TestEdit:
 
 
 class TestDelete:
-    def test_it_is_gone_at_once_with_all_its_rows_and_can_be_added_again(
-        self, client: FlaskClient, uploaded: str, settings: Settings
+    def test_it_is_gone_at_once_and_the_bin_gives_it_back(
+        self, client: FlaskClient, uploaded: str
     ) -> None:
-        assert found_texts(client, "growth rate")
+        chunk_id = get(client, f"{uploaded}/chunks")["chunks"][0]["chunk_id"]
+        before = get(client, uploaded)
         response = client.delete(f"/api/documents/{uploaded}")
         assert (response.status_code, response.data) == (204, b"")
         assert found_texts(client, "growth rate") == []
         assert titles(client) == []
-        after = rows(settings)
-        assert (
-            after.get("documents", 0)
-            == after.get("report_chatting", 0)
-            == after.get("chatbot_data", 0)
-            == 0
-        )
-        for path in ("", "/chunks", "/file"):
+        for path in ("", "/chunks", "/file", "/text"):
             error_of(client.get(f"/api/documents/{uploaded}{path}"), 404, "not_found")
+        error_of(client.get(f"/api/chunks/{chunk_id}"), 404, "not_found")
+        assert figures(client) == []
         error_of(client.delete(f"/api/documents/{uploaded}"), 404, "not_found")
+        (in_bin,) = in_the_bin(client)
+        assert (in_bin["document_id"], in_bin["title"]) == (uploaded, before["title"])
+        assert in_bin["deleted_at"]
+        restored = client.post(f"/api/documents/{uploaded}/restore")
+        assert restored.get_json() == before
+        assert found_texts(client, "growth rate")
+        assert figures(client)
+        error_of(client.post(f"/api/documents/{uploaded}/restore"), 404, "not_found")
+
+    @pytest.mark.parametrize("in_bin", [False, True])
+    def test_deleted_for_good_only_a_tombstone_is_left_and_an_upload_lifts_it(
+        self,
+        client: FlaskClient,
+        services: Services,
+        uploaded: str,
+        settings: Settings,
+        in_bin: bool,
+    ) -> None:
+        before = rows(settings)
+        if in_bin:
+            client.delete(f"/api/documents/{uploaded}")
+        response = client.delete(f"/api/documents/{uploaded}?permanent=true")
+        assert response.status_code == 204
+        after = rows(settings)
+        assert before["documents"] == after["documents"] == 1
+        for table in before:
+            if table.startswith(("report_chatting", "chatbot_data", "file", "figure")):
+                assert after.get(table, 0) == 0, table
+        row = services.storage.database["documents"].find_one({"_id": uploaded})
+        assert row is not None
+        assert "growth" not in str(row)
+        assert "Kenya: Country Report" not in str(row)
+        assert in_the_bin(client) == []
+        error_of(client.post(f"/api/documents/{uploaded}/restore"), 404, "not_found")
         assert added(client, (KENYA, KENYA_2023)) == [uploaded]
+        assert found_texts(client, "growth rate")
+        job = client.get("/api/ingestions").get_json()["ingestions"][0]
+        assert "A person had deleted this report on 20" in str(job["files"][0]["notes"])
+
+    def test_an_upload_takes_a_report_out_of_the_bin(
+        self, client: FlaskClient, uploaded: str
+    ) -> None:
+        client.delete(f"/api/documents/{uploaded}")
+        assert added(client, (KENYA, KENYA_2023)) == [uploaded]
+        assert in_the_bin(client) == []
+        assert found_texts(client, "growth rate")
+
+    def test_a_damaged_upload_leaves_it_in_the_bin(
+        self, client: FlaskClient, uploaded: str
+    ) -> None:
+        client.delete(f"/api/documents/{uploaded}")
+        job = ended(client, upload(client, (KENYA, b"\xff\xfe\x00")))
+        assert job["state"] == "failed"
+        assert titles(client) == []
+        assert client.post(f"/api/documents/{uploaded}/restore").status_code == 200
         assert found_texts(client, "growth rate")
 
 
