@@ -108,9 +108,10 @@ class FigureQuestions:
         steps: list[AnyStep] = []
         if operation.wanted in STEPS:
             step = STEPS[operation.wanted]
+            if len(subjects) > 1:
+                step = step.model_copy(update={"of": "subjects"})
             if operation.wanted == "per_cent" and len(subjects) > 1:
                 # "By how much is A above B": B is what is compared with.
-                step = Growth(percent=True, of="subjects")
                 subjects = subjects[::-1]
             steps.append(step)
         years = [year for named in reading.figure_years for year in named.ends]

@@ -42,7 +42,7 @@ enough.
 """
 SUBJECTS = 3
 """Subjects of an indicator that can be ranked."""
-MOST_THINGS = 6
+MOST_THINGS, KEPT_SCOPES = 6, 30
 _AND = re.compile(
     (
         r"\s*(?:[,;/&+]|\b(?:and|or|as well "
@@ -121,10 +121,20 @@ class FigureTables:
         self._figures = figures
         self.index = index
         self._terms = terms
+        self._unnamed: dict[int, tuple[Indicators, Indicators]] = {}
 
     def indicators(self, scope: Scope) -> Indicators:
-        """Return the labels of each heading in a scope."""
-        return self._figures.indicators(scope)
+        """Return the labels of each heading in a scope, without the names in them."""
+        pairs = self._figures.indicators(scope)
+        # The database keeps them until a figure changes; so does this.
+        source, unnamed = self._unnamed.get(id(pairs), ({}, {}))
+        if source is pairs:
+            return unnamed
+        unnamed = {name: without_names(labels) for name, labels in pairs.items()}
+        if len(self._unnamed) >= KEPT_SCOPES:
+            self._unnamed = {}
+        self._unnamed[id(pairs)] = (pairs, unnamed)
+        return unnamed
 
     def compile(
         self,
@@ -143,38 +153,34 @@ class FigureTables:
         edition in scope, whose names of indicators are preferred. ``of_all``: one
         indicator, that several subjects have. Raises DependencyError.
         """
+        # What a ranking leaves of its sentence is no sentence: "are" and "these" would
+        # count.
+        words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
+        least = _least_subjects(scope) if of_all else 1
         for inside in [scope] if newest is None else [newest, scope]:
-            pairs = self._figures.indicators(inside)
-            if of_all:
-                least = _least_subjects(scope)
-                several = {
-                    name: {one: n for one, n in each.items() if n >= least}
-                    for name, each in pairs.items()
-                }
-                pairs = {name: each for name, each in several.items() if each}
-            # What a ranking leaves of its sentence is no sentence: "are" and "these"
-            # would count.
-            words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
+            pairs = self.indicators(inside)
             parts = [words or topic] if of_all else self._things(topic, pairs, request)
-            meant = {part: self._meant(part, pairs, request) for part in parts}
-            if any(meant.values()):
-                every = self._figures.indicators(scope)
-                rows = [
-                    self.measured(*pair, every, scope, subjects)
-                    if pair
-                    else IndicatorFigures(part, "", {})
-                    for part, pair in meant.items()
-                ]
-                label = (
-                    rows[0].label
-                    if len(rows) == 1 and len(rows[0].by_subject) < len(subjects)
-                    else ""
-                )
-                if label and self._words(topic).isdisjoint(self._words(label)):
-                    # a list, as of languages, which differs between subjects; no part
-                    # of it is named
+            meant = {
+                part: self._meant(part, pairs, request, subjects=least)
+                for part in parts
+            }
+            if not any(meant.values()):
+                continue
+            every = self.indicators(scope)
+            # Two parts may mean one indicator.
+            rows = {
+                pair or (part, ""): self.measured(*pair, every, scope, subjects)
+                if pair
+                else IndicatorFigures(part, "", {})
+                for part, pair in meant.items()
+            }
+            for (name, label), row in rows.items():
+                if not label or not self._words(topic).isdisjoint(self._words(label)):
+                    continue
+                if len(row.by_subject) < len(subjects) or _is_list(pairs[name]):
+                    # Another item of the list might be meant as well.
                     return []
-                return [one for one in rows if one.by_subject or len(rows) > 1]
+            return [one for one in rows.values() if one.by_subject or len(rows) > 1]
         return []
 
     def meant(
@@ -189,7 +195,7 @@ class FigureTables:
         words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
         if not words:
             return None
-        pairs = self._figures.indicators(scope)
+        pairs = self.indicators(scope)
         return self._meant(words, pairs, request, least=LEAST_COMPUTED, lead=LEAD)
 
     def sizes(self, scope: Scope) -> list[tuple[str, str]]:
@@ -236,14 +242,14 @@ class FigureTables:
         if len(chosen) < MIN_KEY_FIGURES:
             rest = {pair: id for pair, id in shared.items() if not pair[1]}
             chosen += _in_turn(rest, chapters(list(rest.values())))
-        pairs = self._figures.indicators(scope)
+        pairs = self.indicators(scope)
         return [
             self.measured(name, label, pairs, scope, subjects)
             for name, label in list(dict.fromkeys(chosen))[:KEY_FIGURES]
         ]
 
     def _pairs(self, scope: Scope) -> list[tuple[str, str]]:
-        by_heading = self._figures.indicators(scope)
+        by_heading = self.indicators(scope)
         return [(name, label) for name in by_heading for label in by_heading[name]]
 
     def most_asked(self, scope: Scope) -> list[str]:
@@ -257,7 +263,7 @@ class FigureTables:
         """Return the things that a topic lists, where each of them alone surely means
         an indicator; else the topic.
         """
-        return self._things(topic, self._figures.indicators(scope), request)
+        return self._things(topic, self.indicators(scope), request)
 
     def changed(
         self, scope: Scope, first: int, last: int
@@ -314,8 +320,11 @@ class FigureTables:
         request: RequestContext | None,
         least: float = LEAST,
         lead: float = 0.0,
+        subjects: int = 1,
     ) -> tuple[str, str] | None:
-        """The heading and label that a topic surely means."""
+        """Return the heading and label that a topic surely means; None where so many
+        subjects do not have it.
+        """
         if not pairs:
             return None
         headings = sorted(pairs)
@@ -330,9 +339,10 @@ class FigureTables:
             scores[heading] for heading in scores if not self._alike(name, heading)
         ]
         is_first = scores[name] - max(others, default=0.0) >= lead
-        if scores[name] < least or not is_first:
+        labels = {one: n for one, n in pairs[name].items() if n >= subjects}
+        if scores[name] < least or not is_first or not labels:
             return None
-        return name, self.index.label(topic, name, pairs[name], request)
+        return name, self.index.label(topic, name, labels, request)
 
     def _alike(self, heading: str, other: str) -> bool:
         """Return whether two headings may be names of one thing: all words of one are
@@ -399,9 +409,9 @@ class FigureTables:
         others = [pair for pair in named if pair != (heading, label)]
         for pair in sorted(others, key=lambda pair: -_share(words, self._words(*pair))):
             documents = {figure.document_id for figure in named[pair]}
-            if _share(words, self._words(*pair)) >= ALIKE and reports.isdisjoint(
-                documents
-            ):
+            is_named = pair[0] == heading and pair[1].startswith(f"{label}: ")
+            alike = is_named or _share(words, self._words(*pair)) >= ALIKE
+            if alike and reports.isdisjoint(documents):
                 reports |= documents
                 yield pair
 
@@ -420,6 +430,39 @@ def _in_turn(
         by_chapter[chapters.get(chunk_id, "")].append(pair)
     rows = zip_longest(*by_chapter.values())
     return [pair for pair in chain.from_iterable(rows) if pair is not None]
+
+
+def _is_list(labels: Mapping[str, int]) -> bool:
+    """Return whether the labels of a heading are the items of a list, as of languages:
+    most differ between subjects.
+    """
+    most = max(labels.values())
+    rare = [label for label, count in labels.items() if count * 2 <= most]
+    return len(rare) * 2 > len(labels)
+
+
+def without_names(labels: Mapping[str, int]) -> Mapping[str, int]:
+    """Return labels with one for those that end with a name: "highest point: K2" and
+    "highest point: Mount Kenya" are "highest point". So are labels with one beginning
+    that no subject has two of, as far as their numbers tell. ``labels``: each with the
+    number of subjects that have it.
+    """
+    most = max(labels.values())
+    by_beginning = defaultdict[str, list[str]](list)
+    for label in labels:
+        beginning, colon, _ = label.partition(": ")
+        if colon:
+            by_beginning[beginning].append(label)
+    merged = dict(labels)
+    for beginning, named in by_beginning.items():
+        count = sum(labels[label] for label in named)
+        # The names of several editions differ a little.
+        if beginning in labels or len(named) < 2 or count >= 2 * most:
+            continue
+        for label in named:
+            del merged[label]
+        merged[beginning] = min(count, most)
+    return merged
 
 
 def _only_newest(figures: Sequence[ReportedFigure]) -> ReportedFigure | None:

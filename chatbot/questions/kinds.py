@@ -6,6 +6,7 @@ index of indicators. Small talk and overviews, which no passage answers, are rea
 bags of words: all their words are of kinds that ask nothing else.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -41,12 +42,13 @@ _BOUND = pattern(
 )
 _BEHIND = pattern(r"^\W*(?:or|and) (?:(?P<above>{or_above})|(?P<below>{or_below}))\b")
 _INCLUSIVE = pattern(r"\b{inclusive}\b")
-_NOT_BEFORE = pattern(r"\b{negation}(?:\s+\w+)?\s*$")
+_NOT_BEFORE = pattern(r"\b{negation}(?:\s+(?!(?:and|but|or)\b)\w+){0,5}\s*$")
 _FALLS, _GROWS = pattern(r"\b{falls}\b"), pattern(r"\b{grows}\b")
 _FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _FRACTION = pattern(
     rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b"
 )
+_ONE_IN = pattern(r"(?P<count>\w+)\W+(?:in|out of)\W+(?:every\W+)?(?P<whole>\w+)\b")
 _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
 _WHO = pattern(r"^\W*(?:(?:and|but|so)\W+)?who(?:m|se)?\b")
 _OBLIGATION = pattern(r"\b{obligation}")
@@ -157,7 +159,10 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         )
     topic = plain
     for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH):
-        topic = form.sub(" ", topic)
+        topic = form.sub(_without_countries, topic)
+    if bound is not None and bound == _sign(plain):
+        # What falls or grows is a rate of growth.
+        topic = f"{topic} growth"
     topic = " and ".join(reading.things) or " ".join(topic.split()) or "?"
     if kind not in OF_ALL:
         return Request(kind, topic)
@@ -172,6 +177,11 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     is_lowest = _LOWEST.search(plain) is not None
     is_average = _AVERAGE.search(plain) is not None
     return Request(kind, topic, is_lowest, next(iter(most), 0), bound, is_average)
+
+
+def _without_countries(match: re.Match[str]) -> str:
+    """Return what words for countries say besides: economies grow, countries do not."""
+    return " economies " if "econom" in match[0].lower() else " "
 
 
 def without_countries_asked_for(text: str) -> str:
@@ -209,12 +219,10 @@ def _bound(plain: str) -> Bound | None:
     for match in _BOUND.finditer(plain):
         rest = plain[match.end() :]
         near = [one for one in _numbers(rest) if not rest[: one.start].strip(" $€£")]
-        if fraction := _FRACTION.match(rest):
-            number = Decimal(number_of(fraction["count"] or "") or 1)
-            value = 100 * number / _FRACTIONS[fraction["part"].lower()]
-        elif near:
+        value = _part(rest)
+        if value is None and near:
             value = min(near[0].values)
-        else:
+        if value is None:
             continue
         return Bound(
             bool(match["above"]),
@@ -228,6 +236,23 @@ def _bound(plain: str) -> Bound | None:
     return None
 
 
+def _part(text: str) -> Decimal | None:
+    """Return the per cent that a text begins with in words: "half", "one in four",
+    "zero"; None for others.
+    """
+    if text.lower().startswith("zero"):
+        return Decimal(0)
+    if fraction := _FRACTION.match(text):
+        number = Decimal(number_of(fraction["count"] or "") or 1)
+        return 100 * number / _FRACTIONS[fraction["part"].lower()]
+    one_in = _ONE_IN.match(text)
+    if one_in is None:
+        return None
+    count = number_of(one_in["count"])
+    whole = number_of(one_in["whole"])
+    return Decimal(100 * count) / whole if count and whole else None
+
+
 def _sign(plain: str) -> Bound | None:
     for above, form in ((False, _FALLS), (True, _GROWS)):
         if match := form.search(plain):
@@ -237,8 +262,8 @@ def _sign(plain: str) -> Bound | None:
 
 
 def _is_negated(text: str, place: int) -> bool:
-    """Return whether a word of negation stands right before a place, or one word
-    before it: "does not have more than 5".
+    """Return whether a word of negation stands before a place in its clause: "does not
+    have more than 5".
     """
     return _NOT_BEFORE.search(text[:place]) is not None
 

@@ -54,6 +54,8 @@ _WHETHER = pattern(r"^\W*{asks_whether}\b")
 _WHICH_ONE = pattern(r"\b{which_one}")
 _FEWER = pattern(r"\b{fewer}\b")
 _SIZE_WORDS = words("size_words")
+_SAY_NOTHING = NEUTRAL_WORDS - {"longer", "shorter"}
+"""Those of a figure, unlike those of an answer, are measured."""
 _WORD = re.compile(r"[\w%'’-]+")
 
 
@@ -110,7 +112,7 @@ def measured(text: str) -> str:
     for form in (_RATIO, _DIFFERENCE, _IN_PER_CENT, _GAINED):
         text = form.sub(" ", text)
     kept = [word for word in _WORD.findall(text) if word.lower() not in _SIZE_WORDS]
-    telling = [word for word in kept if word.lower() not in NEUTRAL_WORDS]
+    telling = [word for word in kept if word.lower() not in _SAY_NOTHING]
     return " ".join(telling or kept)
 
 
@@ -122,7 +124,7 @@ def says_people(topic: str) -> bool:
 
 def says_nothing(topic: str) -> bool:
     """Return whether a topic has only words that any figure answers."""
-    words = set(map(str.lower, LETTERS_PATTERN.findall(topic))) - NEUTRAL_WORDS
+    words = set(map(str.lower, LETTERS_PATTERN.findall(topic))) - _SAY_NOTHING
     return not analyzer("english").terms(" ".join(words))
 
 

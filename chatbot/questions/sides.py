@@ -36,6 +36,7 @@ COMPARES = pattern(r"\b{compares}\b")
 """Words of a comparison, whatever is compared."""
 _ASKS = pattern(r"^\W*(?:and\W+)?(?:{wh}|{auxiliary})\b")
 _OTHER_END = pattern(r"\b{beside}\W+(?:\w+\W+){0,3}$")
+_THAN = re.compile(r"\b(?:than|as)\W+(?:\w+\W+){0,2}$", re.IGNORECASE)
 _NOUN_LEFT_OUT = re.compile(r"['’]s?\W*")
 """Behind the last name: "Kenya's coastline and Somalia's"."""
 _LISTED = re.compile(
@@ -171,6 +172,21 @@ def compared_countries(reading: Reading) -> list[NamedCountry]:
             )
             countries += [one] if is_end or one in reading.about else []
     return countries
+
+
+def by_comparison(reading: Reading) -> list[NamedCountry]:
+    """Return what is compared, of two the one that is compared with behind the other:
+    "How many times larger than Mali is Chad?".
+    """
+    countries = compared_countries(reading)
+    if len(countries) != 2:
+        return countries
+    first, second = countries
+    if not _THAN.search(reading.text, 0, first.start):
+        return countries
+    if _THAN.search(reading.text, first.end, second.start):
+        return countries
+    return [second, first]
 
 
 def _inside(

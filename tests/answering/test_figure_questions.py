@@ -8,7 +8,7 @@ from chatbot.domain import Scope
 from chatbot.language.words import in_english
 from chatbot.questions.operations import read_operation
 from chatbot.questions.reading import read_names
-from chatbot.questions.sides import compared_countries
+from chatbot.questions.sides import by_comparison
 from tests.answering.test_figure_queries import CATALOG, queries
 from tests.answering.test_figure_tables import ANALYZER, figure
 
@@ -29,9 +29,7 @@ FIGURES = (
 def answer(question: str) -> str:
     """Return the sentence of what a question computes; "" where it computes nothing."""
     reading = read_names(question, CATALOG)
-    keys = dict.fromkeys(
-        key for name in compared_countries(reading) for key in name.keys
-    )
+    keys = dict.fromkeys(key for name in by_comparison(reading) for key in name.keys)
     names = {"KEN": "Kenya", "PER": "Peru"}
     subjects = [names[key] for key in keys]
     operation = read_operation(reading, subjects=len(subjects))
@@ -53,8 +51,9 @@ def answer(question: str) -> str:
         ("How many miles of coastline has Kenya?", "Kenya, Coastline: 310.69 miles"),
         (
             "How many times as many people as Peru does Kenya have?",
-            "Population: Peru has 0.5 times what Kenya has",
+            "Population: Kenya has 2 times what Peru has",
         ),
+        ("How many times larger than Peru is Kenya?", "Area: Kenya has 0.451 times"),
         ("Is Kenya bigger than Peru?", "Area: higher in Peru, 1285000 sq km"),
         (
             "Is the unemployment rate lower in Kenya than in Peru?",

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from chatbot.answering.figure_tables import FigureTables
+from chatbot.answering.figure_tables import FigureTables, without_names
 from chatbot.answering.figure_words import render_changes
 from chatbot.answering.tools.figures import FigureTool
 from chatbot.domain import Range, ReportedFigure, Scope
@@ -164,6 +164,51 @@ class TestWhichIndicator:
             [],
             ["Languages: Quechua"],
         ]
+
+    def test_no_item_of_a_list_is_taken_for_another_one(self) -> None:
+        figures = [
+            figure(country, "Partners", "9", 2023, 2025, label)
+            for country, others in (("Mali", ("Togo", "Chad")), ("Peru", ("Cuba",)))
+            for label in ("China", *others)
+        ]
+        compile = tables(*figures).compile
+        assert compile("partners", EVERYWHERE, ["Mali", "Peru"]) == []
+        (china,) = compile("partners: China", EVERYWHERE, ["Mali", "Peru"])
+        assert len(china.by_subject) == 2
+
+    def test_labels_that_end_with_a_name_are_one_indicator(self) -> None:
+        peaks = {"Kenya": "Mount Kenya", "Nepal": "Everest", "Peru": "Huascaran"}
+        figures = [
+            figure(country, "Elevation", str(len(peak)), None, 2025, label)
+            for country, peak in peaks.items()
+            for label in (f"highest point: {peak}", "mean elevation")
+        ]
+        (one,) = tables(*figures).compile(
+            "elevation: highest point", EVERYWHERE, of_all=True
+        )
+        assert one.name == "Elevation: highest point"
+        assert sorted(one.by_subject) == sorted(peaks)
+
+    def test_parts_that_a_report_has_side_by_side_stay_apart(self) -> None:
+        labels = {"improved: urban": 20, "improved: rural": 20, "improved: total": 20}
+        assert without_names(labels) == labels
+
+    def test_a_ranking_is_of_what_is_meant_or_there_is_none(self) -> None:
+        """Few subjects have what is meant, and many have something like it."""
+        figures = [
+            figure(country, "Area", "9", None, 2025)
+            for country in ("Kenya", "Mali", "Peru")
+        ]
+        figures.append(figure("The World", "Area of oceans", "9", None, 2025))
+        compile = tables(*figures).compile
+        assert compile("area of oceans", EVERYWHERE, of_all=True) == []
+        assert compile("area", EVERYWHERE, of_all=True)
+
+    def test_two_words_for_one_indicator_are_one_row(self) -> None:
+        found = tables(*JOBS, figure("Kenya", "GDP", "9", 2022, 2023)).compile(
+            "unemployment rate, joblessness and GDP", EVERYWHERE
+        )
+        assert [one.name for one in found] == ["Unemployment rate", "GDP"]
 
     def test_nothing_is_meant_surely(self) -> None:
         assert tables(*JOBS).compile("lions in the wild", EVERYWHERE) == []

@@ -38,6 +38,8 @@ def test_what_is_asked_for(case: dict[str, Any]) -> None:
             case["above"],
             Decimal(case["value"]),
         )
+        assert request.bound.negated == case.get("negated", request.bound.negated)
+    assert case.get("topic", "") in request.topic
 
 
 def test_messages_that_ask_nothing() -> None:

@@ -41,7 +41,7 @@ from ...questions.reading import (
 from ...questions.sides import (
     MOST_PARTS,
     asks_several,
-    compared_countries,
+    by_comparison,
     sub_questions,
 )
 from ...questions.word_sets import read_word_set
@@ -132,7 +132,7 @@ class FigureTool:
         reading = turn.reading
         about: list[str] = []
         if reading.countries:
-            named = values_of(compared_countries(reading), self.catalog)
+            named = values_of(by_comparison(reading), self.catalog)
             about = [
                 str(value) for value in named if chosen is None or chosen.matches(value)
             ]
