@@ -45,6 +45,7 @@ from .routes import (
     Page,
     ScopeQuery,
     Views,
+    Year,
     answer_type,
     language,
     listing,
@@ -199,9 +200,7 @@ class FigureListQuery(ScopeQuery):
     limit: Number = page_size(100, MOST_LISTED)
     cursor: Cursor = ""
     indicator: Annotated[str, Field(description="A heading, or a part below it.")] = ""
-    year: Annotated[
-        Number | None, Field(ge=0, le=3000, description="The year of the figures.")
-    ] = None
+    year: Annotated[Year | None, Field(description="The year of the figures.")] = None
     format: Literal["json", "csv", "xlsx"] = "json"
     layout: Annotated[
         Literal["long", "wide"],

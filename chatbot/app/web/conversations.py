@@ -173,7 +173,7 @@ class Rename(Body):
 
     title: Annotated[
         str, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)
-    ] = ""
+    ] = Field(default_factory=str)  # The description names no title that is refused.
     deleted: Annotated[
         bool, AfterValidator(_false), Field(json_schema_extra={"const": False})
     ] = False
@@ -220,12 +220,9 @@ def list_conversations(query: ConversationQuery) -> Json:
 
 
 class MessageQuery(Query):
-    limit: Annotated[
-        Number,
-        Field(
-            ge=1, le=100, description="Maximum number of questions with their answers."
-        ),
-    ] = 30
+    limit: Number = Field(
+        30, ge=1, le=100, description="Maximum number of questions with their answers."
+    )
     cursor: Annotated[
         str, Field(description="The `next` of the page after this one.")
     ] = ""

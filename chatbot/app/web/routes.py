@@ -349,6 +349,8 @@ def _digits_only(value: Any) -> Any:
 
 
 Number = Annotated[int, BeforeValidator(_digits_only)]
+# The bounds stand before the validator: only there the description has them.
+Year = Annotated[int, Field(ge=0, le=3000), BeforeValidator(_digits_only)]
 Cursor = Annotated[str, Field(description="The `next` of the previous page.")]
 Position = Annotated[Cursor, StringConstraints(pattern=POSITION)]
 """The number of entries before the page."""

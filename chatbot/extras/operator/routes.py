@@ -156,9 +156,7 @@ def list_settings() -> Json:
 
 
 class UsageQuery(Query):
-    days: Annotated[
-        Number, Field(ge=1, le=366, description="Maximum number of days.")
-    ] = 30
+    days: Number = Field(30, ge=1, le=366, description="Maximum number of days.")
 
 
 @operator.get("/api/usage", need="admin")

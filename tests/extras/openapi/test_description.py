@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from benchmarks.contract import check, closed, cookie, with_examples
 from chatbot.app.web.middleware import HTTP_CODES
@@ -44,6 +45,20 @@ def test_every_route_has_its_errors_and_every_reference_leads_somewhere(
     names = re.findall(r"#/components/schemas/(\w+)", json.dumps(document))
     assert names
     assert set(names) <= document["components"]["schemas"].keys()
+
+
+def test_the_description_is_valid_openapi(client: FlaskClient) -> None:
+    document = client.get("/openapi.json").get_json()
+    faults = OpenAPIV31SpecValidator(document).iter_errors()
+    assert [(fault.message, list(fault.schema_path)) for fault in faults] == []
+    parameters = [
+        parameter["schema"]
+        for path in document["paths"].values()
+        for operation in path.values()
+        for parameter in operation.get("parameters", ())
+    ]
+    no_keywords = {"ge", "gt", "le", "lt"}
+    assert [one for one in parameters if no_keywords & one.keys()] == []
 
 
 def test_what_an_extra_adds_is_described_where_it_is_there(
