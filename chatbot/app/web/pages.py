@@ -145,6 +145,7 @@ def documents() -> Response:
         "suffixes": (*suffixes(), ARCHIVE),
         "most": most,
         "ask_above": services().ingesting.ask_above,
+        "bin_days": services().settings.bin_days,
     }
     return with_owner(make_response(render_template("documents.html", **offered)))
 

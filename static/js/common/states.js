@@ -7,6 +7,7 @@ const STATUS = {
   pending: { icon: "clock", text: t("Being indexed") },
   failed: { icon: "alert", text: t("Failed") },
   deleting: { icon: "trash", text: t("Being deleted") },
+  deleted: { icon: "trash", text: t("In the bin") },
 };
 
 export const statusOf = ({ status }) =>

@@ -3,7 +3,7 @@
  */
 import { guideTo, showAbout } from "./guide.js";
 import { DocumentList } from "./list.js";
-import { wireUndo } from "./undo.js";
+import { offerRestore, wireUndo } from "./undo.js";
 import { DocumentView } from "./view.js";
 import { getJson, sendJson } from "../common/api.js";
 import {
@@ -42,33 +42,46 @@ let deleting = null;
 function confirmDelete(document) {
   const title = sourceTitle(document);
   const passages = count(document.chunks, "passage");
-  const loss = document.chunks
-    ? `${t("Its {passages} will no longer be found or cited.", { passages })} `
-    : "";
+  const isInBin = document.status === "deleted";
+  const days = document.status === "ready" ? Number(confirm.dataset.binDays) : 0;
+  const text = [];
+  if (document.chunks && !isInBin)
+    text.push(t("Its {passages} will no longer be found or cited.", { passages }));
+  if (days) text.push(t("It can be restored from the bin for {days} days.", { days }));
+  else
+    text.push(
+      t("Conversations keep what they have quoted of it."),
+      t("This cannot be undone."),
+    );
   byId("confirm-title").textContent = t("Delete “{title}”?", { title });
-  byId("confirm-text").textContent = loss + t("This cannot be undone.");
+  byId("confirm-text").textContent = text.join(" ");
+  byId("confirm-yes").hidden = !days;
   deleting = document;
   showError(byId("confirm-error"), null);
   confirm.showModal();
   confirm.querySelector("[data-close]").focus();
 }
 
-wireDialog(confirm);
-byId("confirm-yes").addEventListener("click", async ({ target }) => {
-  target.disabled = true;
+async function remove(button, isForGood) {
+  button.disabled = true;
   try {
-    await sendJson("DELETE", pathOf(deleting));
+    await sendJson("DELETE", pathOf(deleting) + (isForGood ? "?permanent=true" : ""));
     if (view.isOpen) view.close();
     announce(t("{title} deleted.", { title: sourceTitle(deleting) }));
+    if (!isForGood) offerRestore(deleting);
     confirm.close();
     // The dialog first returns the focus to the row that will be removed.
     setTimeout(reload);
   } catch (error) {
     showError(byId("confirm-error"), error);
   } finally {
-    target.disabled = false;
+    button.disabled = false;
   }
-});
+}
+
+wireDialog(confirm);
+byId("confirm-yes").addEventListener("click", ({ target }) => remove(target, false));
+byId("confirm-good").addEventListener("click", ({ target }) => remove(target, true));
 
 const edit = byId("edit-dialog");
 const form = byId("edit-form");
@@ -176,10 +189,21 @@ async function reingest(document) {
   }
 }
 
+async function restore(document) {
+  try {
+    await sendJson("POST", `${pathOf(document)}/restore`);
+    announce(t("{title} restored.", { title: sourceTitle(document) }));
+    reload();
+  } catch (error) {
+    showError(byId("list-error"), error);
+  }
+}
+
 const ACTIONS = {
   open: (document) => view.open(document),
   edit: editDocument,
   reingest,
+  restore,
   delete: confirmDelete,
 };
 const act = (action, document) => ACTIONS[action](document);

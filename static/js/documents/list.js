@@ -118,10 +118,15 @@ function rowOf(document, isPicked) {
   const ask = row.querySelector(".row-ask");
   ask.href = at(`/?document=${encodeURIComponent(document.document_id)}`);
   ask.setAttribute("aria-label", t("Ask “{title}”", { title }));
-  ask.hidden = !document.chunks;
+  const isInBin = document.status === "deleted";
+  ask.hidden = !document.chunks || isInBin;
+  row.querySelector("[data-action=open]").disabled = isInBin;
+  row.querySelector("[data-action=edit]").hidden = isInBin;
+  row.querySelector("[data-action=restore]").hidden = !isInBin;
   for (const [action, verb] of [
+    ["restore", t("Restore")],
     ["edit", t("Edit")],
-    ["delete", t("Delete")],
+    ["delete", isInBin ? t("Delete for good") : t("Delete")],
   ]) {
     const button = row.querySelector(`[data-action=${action}]`);
     button.setAttribute("aria-label", `${verb} ${title}`);
@@ -142,8 +147,8 @@ export class DocumentList {
   #picked = new Set();
 
   /**
-   * `onAction` gets "open", "edit" or "delete" and the document, `onReview` the ids of
-   * the selected documents, or of all on the page.
+   * `onAction` gets "open", "edit", "restore" or "delete" and the document, `onReview`
+   * the ids of the selected documents, or of all on the page.
    */
   constructor(onAction, onReview) {
     const offset =

@@ -1,11 +1,15 @@
-/** Undoing a change of several documents. It is kept for a reload of the page. */
+/** Undoing a change of documents, or a deletion; kept for a reload of the page. */
 import { sendJson } from "../common/api.js";
 import { announce, byId, showError } from "../common/dom.js";
+import { sourceTitle } from "../common/format.js";
 import { count, t } from "../common/words.js";
 
 const KEPT = "review-undo";
 
-/** Return the rows that undo the last change, null if there was none. */
+/**
+ * Return the rows that undo the last change, or the id and the title of the document
+ * that was deleted; null if there was neither.
+ */
 function keptRows() {
   const kept = sessionStorage.getItem(KEPT);
   return kept && JSON.parse(kept);
@@ -18,9 +22,9 @@ function hide() {
 }
 
 function show(rows) {
-  byId("undo-text").textContent = t("{documents} changed.", {
-    documents: count(rows.length, "document"),
-  });
+  byId("undo-text").textContent = rows.id
+    ? t("{title} deleted.", rows)
+    : t("{documents} changed.", { documents: count(rows.length, "document") });
   byId("undo").hidden = false;
 }
 
@@ -31,11 +35,25 @@ function withoutGone(rows, { status, details }) {
   return rows.filter((_, index) => !gone.has(`documents.${index}.id`));
 }
 
+function offer(rows) {
+  sessionStorage.setItem(KEPT, JSON.stringify(rows));
+  show(rows);
+}
+
 /** Offer to undo a change with the rows that the server returned for it. */
 export function offerUndo(rows) {
   if (!rows.length) return hide();
-  sessionStorage.setItem(KEPT, JSON.stringify(rows));
-  show(rows);
+  offer(rows);
+}
+
+/** Offer to take a document out of the bin again. */
+export const offerRestore = (document) =>
+  offer({ id: document.document_id, title: sourceTitle(document) });
+
+async function restore({ id, title }) {
+  await sendJson("POST", `/api/documents/${encodeURIComponent(id)}/restore`);
+  hide();
+  announce(t("{title} restored.", { title }));
 }
 
 /**
@@ -50,6 +68,11 @@ export function wireUndo(onUndone) {
     const button = target.closest("button");
     const documents = keptRows();
     button.disabled = true;
+    if (documents.id)
+      return restore(documents)
+        .then(() => onUndone([documents.id]))
+        .catch((error) => showError(byId("undo-error"), error))
+        .finally(() => (button.disabled = false));
     try {
       const { failed } = await sendJson("PATCH", "/api/documents", { documents });
       const left = new Set(failed.map(({ id }) => id));
