@@ -24,6 +24,7 @@ from ..language.markdown import escape_markdown
 from ..language.reported_figures import figures_of
 from ..language.words import Say, in_english
 from ..models.prompts import PASSAGE, on_one_line, render
+from ..models.replies.ending import Ending
 from ..search.scope import describe
 from .context import in_prompt_order, render_passage
 
@@ -158,7 +159,13 @@ def not_found(
         scope=where,
     )
     if closest:
-        text += f"\n\n{say('The closest passages:')}\n"
+        text += f"\n\n{closest_passages(closest, say)}"
+    return text
+
+
+def closest_passages(closest: Sequence[SearchHit], say: Say) -> str:
+    """Return a list of the passages that came closest, at least one."""
+    text = f"{say('The closest passages:')}\n"
     for hit in closest[:CLOSEST_SHOWN]:
         name = escape_markdown(
             ", ".join(filter(None, [hit.chunk.title, hit.chunk.section]))
@@ -183,8 +190,11 @@ def assemble(
     is_closest: bool = False,
     is_quoted: bool = False,
     shown: Sequence[int] = (),
+    ending: Ending | None = None,
 ) -> Answer:
-    """Return the answer with its citations, numbered from 1 by appearance.
+    """Return the answer with its citations, numbered from 1 by appearance. Whether it
+    answers is the model's word (``ending``), where it gives one, and at least one
+    passage bears it.
 
     ``is_closest``: a model was told that the passages are only the closest. If it says
     first that they do not answer, what follows is no answer. ``is_quoted``: see `cite`.
@@ -205,9 +215,13 @@ def assemble(
         for one in checked.citations
         for each in figures_of(one.hit.chunk)
     )
+    answered = checked.answered and not (checked.abstains and is_closest)
+    if ending is not None:
+        answered = ending.answered and bool(checked.citations or checked.answered)
     return Answer(
         response=response,
-        answered=checked.answered and not (checked.abstains and is_closest),
+        answered=answered,
+        missing=ending.missing if ending is not None else (),
         citations=checked.citations,
         scope=scope,
         trace=trace,

@@ -286,6 +286,8 @@ def answer_json(
             for citation in answer.citations
         ]
         chunks = [citation.hit.chunk for citation in answer.citations]
+        if answer.missing:
+            row["missing"] = list(answer.missing)
         row["cited"] = {
             "countries": _each_once(chunk.country_name for chunk in chunks),
             "headings": _each_once(chunk.heading for chunk in chunks),

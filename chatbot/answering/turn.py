@@ -25,6 +25,7 @@ from ..domain.protocols import Catalog
 from ..domain.scope import Reading
 from ..language.analysis import Analyzer
 from ..language.words import speaking
+from ..models.replies.ending import Ending
 from ..questions.reading import read_names
 from ..search.compression import EmbeddedPages
 from ..search.pipeline import Retrieval
@@ -53,7 +54,8 @@ class Draft:
     stands beneath and is not checked. ``is_answer``: it is what was asked for, whatever
     it cites. ``is_sent``: its text went out while it was written. ``why``: why it ends
     the question, for the trace. ``lists_sources``: a list of its sources follows.
-    ``finished``: an earlier answer that is given again.
+    ``finished``: an earlier answer that is given again. ``ending``: what the model
+    itself says of its answer.
     """
 
     text: str
@@ -68,6 +70,7 @@ class Draft:
     why: str = "It is written."
     lists_sources: bool = False
     finished: Answer | None = None
+    ending: Ending | None = None
 
 
 class Findings:

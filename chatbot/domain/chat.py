@@ -539,6 +539,8 @@ class Answer:
     marks: tuple[Mark, ...] = ()
     figures: tuple[ReportedFigure, ...] = ()
     """The figures of the cited passages."""
+    missing: Annotated[Texts, Field(exclude_if=lambda missing: not missing)] = ()
+    """What was asked and the passages do not say, by the word of the model."""
     degraded: Annotated[
         Degraded | None, Field(exclude_if=lambda degraded: degraded is None)
     ] = None

@@ -11,7 +11,7 @@ from ...domain.figures import GlossaryEntry
 from ...language.markdown import escape_markdown
 from ...language.words import Say
 from ...models.caches import AnswerCache
-from ..answer import assemble
+from ..answer import assemble, closest_passages
 from ..turn import Draft, Turn
 from .cache import with_lookups
 
@@ -76,6 +76,7 @@ class Finish:
             is_closest=turn.closest_only and turn.has_model,
             is_quoted=draft.is_quoted,
             shown=turn.events.numbering.order,
+            ending=draft.ending,
         )
         answer = _without_marks_at(answer, turn.own_lines)
         hits = turn.events.described(cited.hit for cited in answer.citations)
@@ -85,6 +86,9 @@ class Finish:
         response = answer.response
         if draft.below:
             response = f"{response}\n\n{draft.below}"
+        is_silent = draft.ending is not None and not answer.answered
+        if is_silent and draft.hits and not answer.citations:
+            response = f"{response}\n\n{closest_passages(draft.hits, turn.say)}"
         failure = limits.failure
         if failure is not None:
             degraded = Degraded(failure.reason, failure.retry_after)

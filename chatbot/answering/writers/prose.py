@@ -3,11 +3,11 @@ none or it fails.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...checking.wording import cited_numbers, unify_brackets
-from ...domain import Context, Passage, SearchHit
+from ...domain import Context, Passage, SearchHit, TokenEvent
 from ...domain.chat import Prompt, StepTiming
 from ...domain.errors import (
     BudgetExhaustedError,
@@ -18,6 +18,7 @@ from ...domain.protocols import Quoter
 from ...language.markdown import quotation_item
 from ...language.statements import MAX_STATEMENT_CHARACTERS
 from ...models.chat.extractive import HEADER
+from ...models.replies.ending import Ending, EndingFilter, split_ending
 from ...models.replies.stream import Reply, completion
 from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
@@ -48,6 +49,8 @@ class Written:
     is_quoted: bool = False
     is_broken: bool = False
     """True if the model failed in the middle of it."""
+    ending: Ending | None = None
+    """What the model says of its answer; None where it says nothing."""
 
 
 class Prose:
@@ -123,6 +126,7 @@ class Prose:
             truncated=written.truncated,
             is_quoted=written.is_quoted,
             is_sent=True,
+            ending=written.ending,
         )
 
     def write_text(self, turn: Turn, context: Context) -> Written:
@@ -227,8 +231,7 @@ class Prose:
                 prompt = with_note(self.prompt(turn, shown), turn.missing)
                 reply = Reply(prompt)
                 try:
-                    for token in completion(model, prompt, limited, reply):
-                        turn.events.text(token.text)
+                    self._send(turn, completion(model, prompt, limited, reply))
                     if not reply.text and not limited.cancelled:
                         raise empty_reply(model.model_id)
                 except BudgetExhaustedError as error:
@@ -255,20 +258,37 @@ class Prose:
                     allowance.settle(
                         *steps, StepTiming.since("generate", started, usage)
                     )
-                    self._note_failure(turn, error, reply.text)
-                    return Written(reply.text, shown, is_broken=turn.quotes_on_error)
+                    text, _ = split_ending(reply.text)
+                    self._note_failure(turn, error, text)
+                    return Written(text, shown, is_broken=turn.quotes_on_error)
                 steps.append(StepTiming.since("generate", started, reply.usage))
                 if reply.cut_prompt:
                     turn.events.step("generate", reply.cut_prompt, failed=True)
                 numbers = [passage.number for passage in shown.passages]
-                text = unify_brackets(reply.text, numbers)
-                written = Written(text, shown, reply.truncated)
+                text, ending = split_ending(reply.text)
+                text = unify_brackets(text, numbers)
+                written = Written(text, shown, reply.truncated, ending=ending)
                 break
         if allowance.refused:
             limits.stop("calls")
         allowance.settle(*steps)
         limits.note_time(limited)
         return written
+
+    def _send(self, turn: Turn, tokens: Iterable[TokenEvent]) -> None:
+        """Send the words of the model without its last line, which is not shown; also
+        those before a failure.
+        """
+        spoken = EndingFilter()
+        try:
+            for token in tokens:
+                shown = spoken.add(token.text)
+                if shown:
+                    turn.events.text(shown)
+        finally:
+            rest = spoken.rest().rstrip()
+            if rest:
+                turn.events.text(rest)
 
     def _note_failure(self, turn: Turn, error: ChatModelError, written: str) -> None:
         """Note that the model failed after what is ``written``. Raises its error where

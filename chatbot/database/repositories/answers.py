@@ -159,6 +159,8 @@ class Asked:
     mode: str
     answered: bool
     chunk_ids: Texts
+    missing: Texts = ()
+    """What the passages do not say, by the word of the model."""
 
     def values(self, field: str) -> list[Value]:
         """Return the values chosen for a filter field; none where it is a range."""
@@ -309,6 +311,7 @@ def _asked_json(answer: Json, question: Json) -> Json:
         "mode": question.get("preset") or question.get("mode") or "",
         "answered": bool(answer.get("answered", True)),
         "chunk_ids": [citation["chunk_id"] for citation in answer.get("citations", [])],
+        "missing": answer.get("missing", []),
     }
 
 

@@ -162,14 +162,19 @@ export function richText(answer, sources) {
 }
 
 /**
- * Offer questions that the cited report can answer in the same scope; without an
- * answer, or if the request fails, none.
+ * Offer what the answer lacks, by the word of the model, else questions that the cited
+ * report can answer in the same scope; without an answer, or if the request fails,
+ * none.
  */
 export async function showFurther(
   section,
   { question, filters },
-  { answered, citations },
+  { answered, citations, missing },
 ) {
+  if (missing?.length) {
+    section.querySelector("h3").textContent = t("Search again for");
+    return offer(section, missing);
+  }
   const cited = citations.find((citation) => !isAttachment(citation));
   if (!answered || !cited) return;
   const values = Object.entries(filters ?? {}).flatMap(([field, chosen]) =>
@@ -182,11 +187,18 @@ export async function showFurther(
   const { questions } = await getJson(
     `/api/chunks/${encodeURIComponent(cited.chunk_id)}/further?${query}`,
   ).catch(() => ({ questions: [] }));
+  offer(
+    section,
+    questions.map(({ question: text }) => text),
+  );
+}
+
+function offer(section, questions) {
   section.hidden = questions.length === 0;
   section
     .querySelector(".further-list")
     .replaceChildren(
-      ...questions.map(({ question: text }) =>
+      ...questions.map((text) =>
         element(
           "li",
           {},

@@ -205,7 +205,9 @@ async function show() {
         ]),
     ),
   ]);
-  showQuestions("unanswered", unanswered.questions);
+  showQuestions("unanswered", unanswered.questions, [
+    [t("Missing"), ({ missing }) => missing.join(" · ")],
+  ]);
   showQuestions("negative", negative.feedback, [
     [
       t("Problem"),

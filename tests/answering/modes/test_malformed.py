@@ -69,7 +69,6 @@ EMPTY = {
     "no delta": sent(choice(finish_reason="stop")),
     "nothing but the end": b"\n",
     "number": sent(choice(delta={"content": 12}), END),
-    "refusal": sent(choice(delta={"content": None, "refusal": "No."}), END),
     "tool": sent(
         choice(
             delta={"tool_calls": [{"index": 0, "function": {"name": "x"}}]},
@@ -83,6 +82,7 @@ FAILED = {
     "HTML": b"<html>busy</html>",
     "error": sent({"error": {"message": "busy"}}),
     "error in words": sent({"error": "busy"}),
+    "refusal": sent(choice(delta={"content": None, "refusal": "No."}), END),
 }
 
 
