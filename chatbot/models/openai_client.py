@@ -45,6 +45,12 @@ _WORDS = ("message", "msg", "detail", "error", "errors", "reason", "title")
 _KEY = re.compile(r"\b(?:sk|pk|api|key|bearer)[-_][\w.-]{6,}", re.IGNORECASE)
 RATE_LIMIT_SECONDS = 20
 """Until the next try, if the endpoint does not say how long to wait."""
+NO_SUCH_THING = (
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.NOT_IMPLEMENTED,
+)
+"""A model, or a part of the API, that an endpoint does not have."""
 TRIED_TWICE = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT)
 """Time-outs that a server reports itself."""
 _NO_CREDIT = re.compile(
@@ -124,10 +130,7 @@ def translated(
         text = words_of(error.body) or words_of(error.response.text)
         is_chat = kind is ChatModelError
         if is_chat and _says_too_long(error, text):
-            raise ContextLengthError(
-                f"The prompt is longer than {model} reads.",
-                remedy="Lower CONTEXT_TOKENS.",
-            ) from error
+            raise too_long(model) from error
         if is_chat and error.code == "content_filter":
             raise withheld(model) from error
         if error.status_code == HTTPStatus.NOT_FOUND and (
@@ -198,6 +201,13 @@ def timed_out(kind: type[E], model: str) -> E:
     )
 
 
+def too_long(model: str) -> ContextLengthError:
+    """Return the error for a prompt that does not fit."""
+    return ContextLengthError(
+        f"The prompt is longer than {model} reads.", remedy="Lower CONTEXT_TOKENS."
+    )
+
+
 def withheld(model: str) -> ChatModelError:
     """Return the error for a content filter that stopped a prompt or an answer."""
     message = f"The content filter of {model}'s endpoint stopped the answer."
@@ -249,7 +259,7 @@ def status_error(
             reason="key_refused",
             said=text,
         )
-    if status == HTTPStatus.NOT_FOUND:
+    if status in NO_SUCH_THING:
         return kind(
             f"The endpoint does not know the model {model}.",
             remedy=check_model,

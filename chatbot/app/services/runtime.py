@@ -17,7 +17,7 @@ from ...database.repositories.caches import refresh
 from ...database.repositories.corpus import StoredEmbedder
 from ...domain import QuerySettings
 from ...domain.documents import Chunking
-from ...domain.errors import ChatbotError, EmbedderMismatchError
+from ...domain.errors import ChatbotError, EmbedderMismatchError, EmbeddingError
 from ...domain.protocols import Chunker, Embedder, Store
 from ...extras import with_extras
 from ...library.chunkers import CHUNKERS
@@ -39,6 +39,8 @@ AFTER_BUDGET_SECONDS = 60.0
 """A question that takes this much longer than its budget counts as ended: its process
 died.
 """
+CHAT_ONLY_FAULTS = ("unknown_model", "refused")
+"""What a server that embeds no texts answers to one."""
 
 
 class Runtime:
@@ -62,6 +64,7 @@ class Runtime:
         self._warm_cache = WarmCache(WARM_CACHE)
         self._closing = ExitStack()
         self._embedder = Once(self._build_embedder, self._closing)
+        self._default_provider = Once(self._choose_provider)
         self._heading_embedder = Once(self._build_heading_embedder)
         self._store = Once(self._build_store, self._closing)
         self._writable_store = Once(self._prepare_store)
@@ -180,12 +183,44 @@ class Runtime:
             return stored.provider, stored.model
         if settings.embedding_provider is None and stored is not None:
             return stored.provider, settings.embedding_model or stored.model
-        provider = settings.embedding_provider or (
-            "openai" if settings.openai_api_key else "minilm"
-        )
+        provider = settings.embedding_provider or self._default_provider.get()
         self._embedders.check(provider, field="EMBEDDING_PROVIDER")
         model = settings.embedding_model or self._embedders.default_model(provider)
         return provider, model
+
+    def _choose_provider(self) -> str:
+        """Return the provider where none is set: openai with a key, unless that is for
+        a server which only chats, else minilm.
+        """
+        settings = self._settings
+        if settings.openai_api_key is None:
+            return "minilm"
+        chosen = (
+            settings.embedding_model,
+            settings.embedding_api_key,
+            settings.embedding_base_url,
+            settings.embedding_dimensions,
+        )
+        if settings.openai_base_url is None or any(chosen):
+            return "openai"
+        model = self._embedders.default_model("openai")
+        embedder = self._embedders.builder("openai")(settings, model=model)
+        try:
+            embedder.embed_query("text")
+        except EmbedderMismatchError:
+            return "openai"
+        except EmbeddingError as error:
+            if error.reason not in CHAT_ONLY_FAULTS:
+                return "openai"
+            log.warning(
+                "The server at OPENAI_BASE_URL has no embedding model %s: the built-in "
+                "one is used. Set EMBEDDING_PROVIDER to use another.",
+                model,
+            )
+            return "minilm"
+        finally:
+            close(embedder)
+        return "openai"
 
     # The passages
 

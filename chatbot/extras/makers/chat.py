@@ -11,7 +11,13 @@ from typing import Any
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, RequestContext, Usage
 from ...domain.errors import ChatModelError, SettingsError
-from ...models.openai_client import check_end, name_in, timed_out
+from ...models.openai_client import (
+    check_end,
+    name_in,
+    timed_out,
+    too_long,
+    withheld,
+)
 from .client import EventLoop, any_llm_client, sdk_error
 
 
@@ -117,9 +123,7 @@ class AnyLLMChatModel:
         except TimeoutError as error:
             raise timed_out(ChatModelError, self.model_id) from error
         except errors.AnyLLMError as error:
-            raise sdk_error(
-                ChatModelError, error, self.model_id, setting="CHAT"
-            ) from error
+            raise _chat_error(error, self.model_id) from error
         check_end(self.model_id, finished)
 
     async def _read(
@@ -143,6 +147,16 @@ class AnyLLMChatModel:
                     limit.reschedule(asyncio.get_running_loop().time() + self._timeout)
         finally:
             chunks.put(None)
+
+
+def _chat_error(error: Any, model_id: str) -> ChatModelError:
+    """Return the library's error as ours."""
+    name = type(error).__name__
+    if name == "ContentFilterError":
+        return withheld(model_id)
+    if name == "ContextLengthExceededError":
+        return too_long(model_id)
+    return sdk_error(ChatModelError, error, model_id, setting="CHAT")
 
 
 def of_maker(

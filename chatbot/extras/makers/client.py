@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from http import HTTPStatus
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -156,6 +157,8 @@ def sdk_error(kind: type[E], error: Any, model: str, *, setting: str) -> E:
             check_key=check_key,
             check_model=check_model,
             refused=refused,
+            lacks_credit=status == HTTPStatus.PAYMENT_REQUIRED
+            or type(error).__name__ == "InsufficientFundsError",
         )
     if _NETWORK_ERROR.search(type(cause).__name__):
         message = f"The endpoint of {model} cannot be reached ({type(cause).__name__})."

@@ -22,7 +22,7 @@ from chatbot.domain.errors import (
 from chatbot.library.pipeline import Ingested
 from tests.answering.modes.conftest import question
 from tests.data import cases
-from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI
+from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 from tests.library.helpers import until
 
 CASES = cases(__file__)
@@ -204,6 +204,33 @@ def test_a_wrong_setting_stops_the_start_not_each_upload(settings) -> None:
     ]:
         with pytest.raises(error, match=message):
             create_app(settings.override(**changed))
+
+
+class TestChatOnlyEndpoint:
+    @pytest.mark.parametrize("status", [404, 405, 400])
+    def test_a_server_that_embeds_nothing_gets_the_built_in_embedder(
+        self,
+        settings: Settings,
+        server: FakeOpenAI,
+        caplog: pytest.LogCaptureFixture,
+        status: int,
+    ) -> None:
+        server.always(EMBEDDINGS, Reply(status=status))
+        chats = settings.override(embedding_provider=None, **server.as_settings)
+        with build(chats) as services:
+            assert services.runtime.embedder.model_id.startswith("minilm:")
+            services.runtime.remember_embedder()
+        assert "the built-in one is used" in caplog.text
+        assert server.calls(EMBEDDINGS) == 1
+
+    @pytest.mark.parametrize("reply", [Reply(), Reply(status=401), Reply(status=500)])
+    def test_a_server_that_may_embed_is_kept(
+        self, settings: Settings, server: FakeOpenAI, reply: Reply
+    ) -> None:
+        server.always(EMBEDDINGS, reply)
+        embeds = settings.override(embedding_provider=None, **server.as_settings)
+        with build(embeds) as services:
+            assert services.runtime.embedder.model_id.startswith("openai:")
 
 
 class TestClosing:

@@ -31,6 +31,8 @@ class MakersServer(Loopback):
     def __init__(self) -> None:
         self.status = 200
         self.hangs = False
+        self.refuses = ""
+        """A parameter that every request is refused for, by its name."""
         self.pieces = ["Kenya has ", "52,428,290 people [1]."]
         self.stop = "end"
         self.requests: list[Asked] = []
@@ -159,14 +161,11 @@ class _Handler(BaseHTTPRequestHandler):
                 body,
             )
         )
+        if fake.refuses and fake.refuses in json.dumps(body):
+            self._fail(400, f"{fake.refuses} is not supported for this model")
+            return
         if fake.status != 200:
-            words = "API key not valid. Please pass a valid API key."
-            said = {
-                "message": words,
-                "error": {"type": "scripted", "message": words, "code": fake.status},
-            }
-            self._begin(fake.status, "application/json")
-            self.wfile.write(json.dumps(said).encode())
+            self._fail(fake.status, "API key not valid. Please pass a valid API key.")
             return
         is_aws = self.path.endswith("/converse-stream")
         maker = (
@@ -184,6 +183,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             if fake.hangs and place == 2:
                 fake.stopping.wait(60)
+
+    def _fail(self, status: int, words: str) -> None:
+        said = {
+            "message": words,
+            "error": {"type": "scripted", "message": words, "code": status},
+        }
+        self._begin(status, "application/json")
+        self.wfile.write(json.dumps(said).encode())
 
     def _begin(self, status: int, kind: str) -> None:
         self.send_response(status)

@@ -95,6 +95,16 @@ class TestOnTheWire:
             complete(model, prompt(), RequestContext())
         assert KEY not in str(raised.value)
 
+    def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(
+        self, model: ChatModel, makers: MakersServer
+    ) -> None:
+        """Newer models know no temperature; every question would fail on it."""
+        makers.refuses = "temperature"
+        texts = [complete(model, prompt(), RequestContext()).text for _ in range(2)]
+        assert texts == ["Kenya has 52,428,290 people [1]."] * 2
+        sent = ["temperature" in str(asked.body) for asked in makers.requests]
+        assert sent == [True, False, False]
+
     def test_a_question_that_nobody_waits_for_is_given_up(
         self, model: ChatModel, makers: MakersServer
     ) -> None:
