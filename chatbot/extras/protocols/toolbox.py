@@ -25,7 +25,12 @@ from ...domain import Event, Question, Scope, SearchHit, StepEvent
 from ...domain.callers import ANYBODY, Caller
 from ...domain.cancellation import Cancellation
 from ...domain.documents import Report, with_publications
-from ...domain.errors import ChatbotError, InvalidRequestError, NotFoundError
+from ...domain.errors import (
+    ChatbotError,
+    InvalidRequestError,
+    NotFoundError,
+    read_table,
+)
 from ...domain.figure_query import FigureQuery
 from ...domain.json import to_json
 from ...domain.validation import parse
@@ -206,6 +211,9 @@ class Toolbox:
             name: written[name]
             for name in ("response", "answered", "citations", "figures", "scope")
         }
+        for name in ("degraded", "missing"):
+            if name in written:
+                shown[name] = written[name]
         return {
             **shown,
             "unsupported": [clause.sentence for clause in answer.unsupported],
@@ -310,6 +318,8 @@ TEMPLATES = [
         "mimeType": "text/markdown",
     },
 ]
+SHOWN = read_table(__package__, "tools")
+"""Titles and results of the tools, and the prompts (`tools.toml`)."""
 INSTRUCTIONS = (
     "Country reports, reviews and other documents. facets says what there is; ask "
     "answers with citations, search and "
@@ -343,6 +353,8 @@ def build_server(toolbox: Toolbox | None = None) -> Server[Any]:
         on_list_resources=handlers.list_resources,
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
     )
 
 
@@ -373,11 +385,21 @@ class Handlers:
         tools: list[Json] = []
         for name, tool in TOOLS.items():
             schema = tool.__annotations__["arguments"].model_json_schema()
+            shown = SHOWN["tools"][name]
+            results = shown["results"]
             tools.append(
                 {
                     "name": name,
+                    "title": shown["title"],
                     "description": tool.__doc__,
                     "inputSchema": schema,
+                    "outputSchema": {
+                        "type": "object",
+                        "properties": {
+                            field: {"type": kind} for field, kind in results.items()
+                        },
+                        "required": list(results),
+                    },
                     "annotations": hints,
                 }
             )
@@ -407,6 +429,35 @@ class Handlers:
     ) -> types.ListResourceTemplatesResult:
         templates = {"resourceTemplates": TEMPLATES}
         return types.ListResourceTemplatesResult.model_validate(templates)
+
+    async def list_prompts(self, ctx: Any, params: Any) -> types.ListPromptsResult:
+        prompts: list[Json] = []
+        for name, prompt in SHOWN["prompts"].items():
+            arguments = [
+                {"name": field, "description": text, "required": True}
+                for field, text in prompt["arguments"].items()
+            ]
+            shown = {"title": prompt["title"], "description": prompt["description"]}
+            prompts.append({"name": name, **shown, "arguments": arguments})
+        return types.ListPromptsResult.model_validate({"prompts": prompts})
+
+    async def get_prompt(
+        self, ctx: Any, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        prompt = SHOWN["prompts"].get(params.name)
+        given = params.arguments or {}
+        if prompt is None or not set(prompt["arguments"]) <= set(given):
+            names = ", ".join(SHOWN["prompts"])
+            message = f"unknown prompt, or an argument is missing. Valid: {names}."
+            raise MCPError(types.INVALID_PARAMS, message)
+        text = prompt["text"].format_map(given)
+        content = {"type": "text", "text": text}
+        return types.GetPromptResult.model_validate(
+            {
+                "description": prompt["description"],
+                "messages": [{"role": "user", "content": content}],
+            }
+        )
 
     async def read_resource(
         self, ctx: Any, params: types.ReadResourceRequestParams

@@ -85,6 +85,15 @@ async def all_that_there_is(client: Client) -> None:
     tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == list(TOOLS)
     assert all(tool.input_schema["type"] == "object" for tool in tools)
+    assert all(tool.title and tool.output_schema for tool in tools)
+    prompts = (await client.list_prompts()).prompts
+    assert [prompt.name for prompt in prompts] == ["ask", "compare", "briefing"]
+    for prompt in prompts:
+        given = {one.name: "{Kenya}" for one in prompt.arguments or ()}
+        (message,) = (await client.get_prompt(prompt.name, given)).messages
+        assert "{Kenya}" in message.content.text
+        with pytest.raises(MCPError, match="an argument is missing"):
+            await client.get_prompt(prompt.name, {})
     facets = (await client.call_tool("facets", {})).structured_content
     assert [one["value"] for one in facets["country_name"]] == ["Kenya", "Somalia"]
     reports = (
