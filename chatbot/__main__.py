@@ -1,5 +1,9 @@
 """`python -m chatbot`."""
 
-from .app.cli import main
+from .prerequisites import require_installation
+
+require_installation()
+
+from .app.cli import main  # noqa: E402 - it imports the packages
 
 main()

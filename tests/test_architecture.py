@@ -59,8 +59,10 @@ MAKERS_OF_COLLECTIONS = {
 MODULE_NAME_PATTERN = re.compile(r"chatbot(\.\w+)+(:\w+)?")
 TABLE_OF_EXTRAS = ("extras", "__init__.py")
 """The only file that names the extras."""
-UNRANKED = ("__init__", "__main__")
-"""The package's own files: the public names, and the command line's entry."""
+UNRANKED = ("__init__", "__main__", "prerequisites")
+"""The package's own files: the public names, the command line's entry, and what both
+entries ask before anything is imported.
+"""
 
 
 def violations(package: Path) -> list[str]:
@@ -234,7 +236,10 @@ def test_the_rooms_are_all_there_is() -> None:
     parts = {
         path.name for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py"
     }
-    assert parts - {"__pycache__"} == {*ROOMS, "__init__.py", "__main__.py"}
+    assert parts - {"__pycache__"} == {
+        *ROOMS,
+        *(f"{name}.py" for name in UNRANKED),
+    }
 
 
 DOOR = (
