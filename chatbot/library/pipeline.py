@@ -43,7 +43,13 @@ from .control import JobControl, lease
 from .derived import NONE, Summary
 from .description import language_notes
 from .loaders.text import opened
-from .sources import Source, check_collection, document_id, make_document
+from .sources import (
+    Source,
+    check_collection,
+    document_id,
+    make_document,
+    require_inside,
+)
 from .versions import SUPERSEDED, VersionWriter, heading_counts, with_parts
 from .zones import with_zones
 
@@ -698,6 +704,7 @@ class IngestionService:
     def _known(
         self, source: Source, overrides: Mapping[str, Any]
     ) -> tuple[DocumentRecord | None, dict[str, Any], Ingestor]:
+        require_inside(source)
         old = self.documents.registered(document_id(source.identity))
         stated = {**(old.overrides if old else {}), **overrides}
         return old, stated, self.ingestors(stated)

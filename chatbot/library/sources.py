@@ -279,14 +279,33 @@ class Source:
     description: str = ""
     listed: bool = False
     publication: Publication = NO_PUBLICATION
+    root: Path | None = None
+    """The folder that the file has to lie in; None = it may lie anywhere."""
+
+
+def require_inside(source: Source) -> None:
+    """Raise LoadError if a link or a manifest leads to a file outside of the folder
+    that is read.
+    """
+    if source.root is None or source.path.resolve().is_relative_to(source.root):
+        return
+    raise LoadError(
+        f"{source.path.name} is a link to a file outside of the folder, or the "
+        "manifest names one. Set FOLLOW_LINKS=True to read it."
+    )
 
 
 def folder_sources(
-    folder: Path, *, prefix: str | None = None, pattern: str = "**/*"
+    folder: Path,
+    *,
+    prefix: str | None = None,
+    pattern: str = "**/*",
+    follow_links: bool = False,
 ) -> list[Source]:
     """Return the files below a folder that match a glob pattern, or those that its
     manifest lists, described by it. ``prefix`` replaces the folder in identities, so
-    that these do not depend on where the folder lies.
+    that these do not depend on where the folder lies. ``follow_links``: files outside
+    of the folder may be read.
     """
     entries = read_manifest(folder)
     files = {
@@ -304,7 +323,11 @@ def folder_sources(
     root = prefix if prefix is not None else folder.resolve().as_posix()
     sources = []
     for name in names:
-        source = Source(folder / name, f"{root}/{name}")
+        source = Source(
+            folder / name,
+            f"{root}/{name}",
+            root=None if follow_links else folder.resolve(),
+        )
         if (entry := entries.get(name)) is not None:
             metadata = entry.model_dump(include=set(METADATA), exclude_none=True)
             source = replace(

@@ -184,8 +184,27 @@ def edit(site: Site) -> None:
 def delete(site: Site) -> None:
     record = site.services.storage.documents.get(REPORT_ID)
     if record is not None:
-        site.services.ingesting.delete_document(record, JobControl(patience=2.0))
+        site.services.ingesting.delete_document(
+            record, JobControl(patience=2.0), permanent=True
+        )
     site.services.ingesting.finish_deletions()
+
+
+def put_into_bin(site: Site) -> None:
+    record = site.services.storage.documents.get(REPORT_ID)
+    if record is not None:
+        site.services.ingesting.delete_document(record)
+    site.services.ingesting.clear_up()
+
+
+def bin_a_report(site: Site) -> None:
+    _prepared(site)
+    put_into_bin(site)
+
+
+def undelete(site: Site) -> None:
+    if site.services.storage.documents.get(REPORT_ID) is None:
+        site.services.ingesting.undelete(REPORT_ID)
 
 
 def add_conversation(site: Site) -> None:
@@ -222,13 +241,11 @@ def put_sources(site: Site) -> None:
 
 def synchronise(site: Site) -> None:
     folder = FolderConnector(kind="folder", path=site.folder / "source")
-    synchroniser_of(site.services).run(
-        {"reports": folder},
-        control=JobControl(),
-        report=lambda name, change: None,
-        prune=True,
-        confirmed=True,
+    synchroniser = synchroniser_of(site.services)
+    synchroniser.run(
+        {"reports": folder}, control=JobControl(), report=lambda name, change: None
     )
+    synchroniser.prune_now("reports", synchroniser.absent("reports"), JobControl())
 
 
 def ask(site: Site) -> None:
@@ -299,6 +316,8 @@ OPERATIONS = {
         Operation("edit", _prepared, edit),
         Operation("replace", _prepared, upload(SHIPS, country_name="Uganda")),
         Operation("delete", _prepared, delete),
+        Operation("bin", _prepared, put_into_bin),
+        Operation("undelete", bin_a_report, undelete),
         Operation("restore", add_conversation, restore),
         Operation("sync", put_sources, synchronise),
         Operation("question", _prepared, ask),

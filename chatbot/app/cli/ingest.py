@@ -29,7 +29,13 @@ from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
 from ...library.control import FILES_AT_ONCE, JobControl, aside
 from ...library.loaders import ARCHIVE, suffixes
-from ...library.sources import WEB, Overrides, Source, folder_sources
+from ...library.sources import (
+    WEB,
+    Overrides,
+    Source,
+    folder_sources,
+    require_inside,
+)
 from ..services import Services
 from . import command, progress_bar, resumable
 
@@ -262,7 +268,10 @@ class FileFinder:
         elif path.is_file():
             yield from self._of_file(path)
         elif path.is_dir():
-            for source in folder_sources(path, pattern=self.pattern):
+            follow_links = self.services.settings.follow_links
+            for source in folder_sources(
+                path, pattern=self.pattern, follow_links=follow_links
+            ):
                 yield from self._readable(self._members(source), lifts=False)
         else:
             raise click.UsageError(f"No file or folder {argument!r}. Check the path.")
@@ -304,6 +313,7 @@ class FileFinder:
         max_bytes = self.services.settings.max_upload_mb * MEGABYTE
         target = Path(mkdtemp(dir=self.folder))
         try:
+            require_inside(source)
             members = list(unpack(source.path, target, max_bytes=max_bytes))
         except LoadError as error:
             click.secho(error.message, fg="red", err=True)

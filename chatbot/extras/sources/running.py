@@ -22,7 +22,7 @@ def synchroniser_of(services: Services) -> Synchroniser:
     ingesting = services.ingesting
 
     def delete(record: DocumentRecord) -> None:
-        ingesting.delete_document(record)
+        ingesting.delete_document(record, by="sync", is_absence=True)
         services.storage.audit.record("sync prune", record.source)
 
     return Synchroniser(
@@ -33,6 +33,7 @@ def synchroniser_of(services: Services) -> Synchroniser:
         originals=services.storage.files if settings.keep_files else None,
         tidy=ingesting.originals.tidy,
         max_bytes=settings.max_upload_mb * MEGABYTE,
+        follow_links=settings.follow_links,
     )
 
 

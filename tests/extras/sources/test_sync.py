@@ -2,6 +2,7 @@
 interrupted.
 """
 
+import json
 import re
 import signal
 import threading
@@ -61,10 +62,11 @@ def test_one_changed_and_one_gone_are_two_changes(run: Run, place: Path) -> None
     write_report(place, "# Report 3\n\n## Water\n\nA deeper well.", "r3")
     (place / "r4.md").unlink()
     (place / "r5.md").touch()  # another time, the same content
-    assert changes(run("sync")) == ["replaced r3.md", "removed r4.md"]
+    second = run("sync")
+    assert changes(second) == ["replaced r3.md"]
+    assert second.out == "reports: 8 unchanged, 1 replaced, 1 gone\n"
     listed = run("documents", "list", "--country", "Kenya", "--year", "2024").out
-    assert "9 reports" in listed
-    assert "Report 4" not in listed
+    assert "10 reports" in listed
     assert (
         "A deeper well."
         in run("ask", "How deep is the well?", CHAT_MODEL="extractive").out
@@ -86,16 +88,25 @@ def test_what_a_person_did_stays(
     run("documents", "delete", by_title["Report 2"])
     assert run("sync").out == "reports: 9 unchanged, 1 deleted\n"
     write(environment, tmp_path, FOLDER.format(place, "false").replace("2024", "2023"))
-    assert run("sync").out == "reports: 9 replaced, 1 deleted\n"
+    assert run("sync").out == "reports: 1 deleted, 9 replaced\n"
     assert (
         "1 report,"
         in run("documents", "list", "--country", "Mali", "--year", "2023").out
     )
     write_report(place, "# Report 2\n\n## Water\n\nNew.", "r2")
-    assert changes(run("sync")) == ["added r2.md"]
+    (place / "r2.md").touch()
+    text = (tmp_path / "sources.toml").read_text("utf-8")
+    write(environment, tmp_path, "")
+    run("sync")
+    write(environment, tmp_path, text.replace("[reports]", "[renamed]"))
+    assert run("sync").out == "renamed: 1 deleted, 9 unchanged\n"
+    run("documents", "undelete", by_title["Report 2"])
+    assert changes(run("sync")) == ["replaced r2.md"]
 
 
-def test_more_than_a_fifth_needs_a_yes(run: Run, place: Path) -> None:
+def test_an_operator_lists_what_is_gone_and_prunes_it_now(
+    run: Run, place: Path
+) -> None:
     run("sync")
     for name in ("r1.md", "r2.md", "r3.md"):
         (place / name).unlink()
@@ -105,11 +116,39 @@ def test_more_than_a_fifth_needs_a_yes(run: Run, place: Path) -> None:
         "3 of 10 files are gone, more than a fifth, so none was removed." in refused.err
     )
     place.rename(place.with_name("unmounted"))
-    absent = run("sync", "--prune", "--yes")
+    absent = run("sync", "--prune")
     assert "is not a folder here" in absent.err
     assert "10 reports" in run("documents", "list").out
     place.with_name("unmounted").rename(place)
-    assert run("sync", "--yes").out == "reports: 7 unchanged, 3 removed\n"
+    assert run("sync", "--prune-now", "unknown").status == 2
+    pruned = run("sync", "--prune-now", "reports", "--yes")
+    assert pruned.status == 0
+    assert pruned.out.count("gone       reports") == 3
+    assert pruned.out.endswith("reports: 3 reports put into the bin.\n")
+    assert "7 reports" in run("documents", "list").out
+    assert "gone from its source" in run("documents", "list", "--deleted").out
+    assert run("sync").out == "reports: 7 unchanged\n"
+
+
+def test_a_folder_is_left_by_no_link_and_no_manifest(
+    run: Run, place: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "env").write_text("# Secret\n\nOPENAI_API_KEY=sk-outside\n")
+    (place / "env.md").symlink_to(outside / "env")
+    (place / "folder").symlink_to(outside)
+    result = run("sync")
+    assert (result.status, result.out) == (1, "reports: 1 failed, 10 added\n")
+    assert "env.md is a link to a file outside of the folder" in result.err
+    assert run("ingest", str(place)).status == 1
+    names = ["../outside/env", str(outside / "env"), "folder/env", "r1.md"]
+    (place / "manifest.json").write_text(json.dumps([{"file": name} for name in names]))
+    listed = run("sync")
+    assert listed.status == 1
+    assert "3 failed" in listed.out
+    assert "sk-outside" not in run("ask", "What is the secret key?").out
+    assert "3 failed" not in run("sync", FOLLOW_LINKS="True").out
 
 
 def test_a_failure_stops_nothing(
@@ -183,8 +222,8 @@ def test_the_server_keeps_the_library_current(
         thread.start()
         try:
             until(lambda: len(services.storage.documents.all()) == 10)
-            (place / "r9.md").unlink()
-            until(lambda: len(services.storage.documents.all()) == 9)
+            write_report(place, "# Report 10\n\n## Water\n\nWell.", "r10")
+            until(lambda: len(services.storage.documents.all()) == 11)
         finally:
             stop.set()
             thread.join(30)
