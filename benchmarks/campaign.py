@@ -21,6 +21,7 @@ CAMPAIGNS = {
     "filters": "tests/database/test_collection.py",
     "replies": "tests/answering/modes/test_fuzzed.py",
     "replacements": "tests/library/test_late_search.py",
+    "days": "tests/extras/sources/test_absence.py",
     "interleavings": "tests/faults/test_interleavings.py",
     "orders": "tests/faults/test_upload_order.py",
     "owners": "tests/app/web/test_access.py",

@@ -279,7 +279,7 @@ class Source:
     description: str = ""
     listed: bool = False
     publication: Publication = NO_PUBLICATION
-    root: Path | None = None
+    root: Path | None = field(default=None, compare=False)
     """The folder that the file has to lie in; None = it may lie anywhere."""
 
 

@@ -16,9 +16,11 @@ from flask.testing import FlaskClient
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
+from chatbot.database.repositories.documents import DocumentRepository
 from chatbot.database.repositories.files import FileRepository
 from chatbot.domain.documents import MEGABYTE
 from chatbot.domain.errors import DatabaseError, DiskFullError
+from tests.conftest import KENYA_2023, ingest_file, write_report
 from tests.fakes.nx_server import wait_until
 
 SIZE = 6 * MEGABYTE
@@ -133,9 +135,8 @@ def test_a_disk_that_uploads_fill(disk: Path, monkeypatch: pytest.MonkeyPatch) -
     documents = client.get("/api/documents").get_json()["documents"]
     for one in documents:
         if one["title"].startswith("Report"):
-            assert (
-                client.delete(f"/api/documents/{one['document_id']}").status_code == 204
-            )
+            address = f"/api/documents/{one['document_id']}?permanent=true"
+            assert client.delete(address).status_code == 204
     assert disk_of(client)["ok"] is True
     assert (
         upload(
@@ -207,3 +208,20 @@ def test_an_empty_database_beside_a_filled_index_is_refused(tmp_path: Path) -> N
         ),
     ):
         lost.prepare()
+
+
+def test_a_full_database_offers_deletion_for_good_only(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest_file(services, write_report(tmp_path, KENYA_2023, "kenya"), "a/kenya.md")
+    (record,) = services.storage.documents.all()
+
+    def full(*arguments: object, **options: object) -> bool:
+        raise DiskFullError("The database is full.")
+
+    monkeypatch.setattr(DocumentRepository, "replace", full)
+    with pytest.raises(DiskFullError, match="Delete it for good: that makes space"):
+        services.ingesting.delete_document(record)
+    assert services.storage.documents.get(record.id) == record
+    services.ingesting.delete_document(record, permanent=True)
+    assert services.storage.documents.get(record.id) is None

@@ -127,6 +127,7 @@ def days(
         yield days
 
 
+@pytest.mark.timeout(300 + 5 * DAYS)
 @pytest.mark.parametrize("days", [1, 2], indirect=True)
 def test_nothing_deleted_returns_and_nothing_present_is_lost(days: Days) -> None:
     days.run()
