@@ -169,6 +169,21 @@ def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
     assert chat.asked[-1]["query"] == chat.further[0]
 
 
+def test_what_is_missing_can_be_searched_for(browser: Page, chat: ScriptedChat) -> None:
+    missing = ["What is the capital of Kenya?"]
+    turn = ask(browser, mode="direct")
+    name, answer = done("Nobody says [1].", source(1), mode="direct")
+    chat.say((name, {**answer, "answered": False, "missing": missing}))
+    finished(browser, turn)
+    expect(turn.locator(".further h3")).to_have_text("Search again for")
+    offered = turn.locator(".further-question")
+    expect(offered).to_have_text(missing)
+    offered.click()
+    chat.say(done("Nairobi [1].", source(2), mode="direct"))
+    finished(browser, browser.locator(".turn").last)
+    assert chat.asked[-1]["query"] == missing[0]
+
+
 MARKDOWN = Path(__file__).parents[1] / "app/web/data/markdown.md"
 
 

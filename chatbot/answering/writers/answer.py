@@ -38,6 +38,10 @@ class AnswerOfOneSearch(Prose):
         return prompt_for(question, context)
 
     def quote(self, turn: Turn, context: Context) -> str:
+        table = turn.found.table
+        if table is not None:
+            # A model had it, and broke off. Its passages stand first, as in the prompt.
+            return table.text
         if turn.absent is None:
             return super().quote(turn, context)
         quotes: list[Quotation] = []

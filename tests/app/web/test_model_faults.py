@@ -104,6 +104,19 @@ def test_a_stream_ends_with_its_answer_and_keeps_the_words_that_were_sent(
     assert cited.items() <= ranks.items()
 
 
+@pytest.mark.parametrize("name", ["500", "cut after words"])
+def test_a_computed_table_answers_too(
+    app: Flask, server: FakeOpenAI, name: str
+) -> None:
+    server.always(CHAT, KINDS[name].reply)
+    asked = {"query": "Which country has the highest population?"}
+    answer = app.test_client().post("/query", json=asked).get_json()
+    assert "1. Kenya: 52,428,290" in answer["response"]
+    assert "2. Mali: 20,137,527" in answer["response"]
+    assert answer["degraded"]["reason"] == KINDS[name].reason
+    assert [one["country_name"] for one in answer["citations"]] == ["Kenya", "Mali"]
+
+
 def test_nothing_of_it_is_cached(app: Flask, server: FakeOpenAI) -> None:
     client = app.test_client()
     asked = {"query": "How fast does the population grow?", "filters": KENYA}
