@@ -6,6 +6,7 @@ repeated: where the windows of two hits meet, the text between them belongs to t
 that has room for it.
 """
 
+import re
 from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 PART = "\n\n"
 CONTEXT_MARGIN = 300
 """Characters that a prompt and the page show around a passage."""
+_LIKE_NAME = re.compile(r"^#+(?= )", re.MULTILINE)
+_LIKE_NUMBER = re.compile(r"\[(\d+)\]")
 _Place = tuple[str, str, int]
 """A report, its version, and an ordinal."""
 _TokenCounts = dict[tuple[int, str], int]
@@ -37,11 +40,13 @@ def build_context(
     *,
     budget_tokens: int,
     margin: int = CONTEXT_MARGIN,
+    section: int = 0,
 ) -> Context:
     """Return passages numbered by rank, best first, until ``budget_tokens`` (estimated,
     with source lines) are used. The first passage is always included. The rest of the
-    budget adds ``margin`` characters around each passage, best first: another hit is
-    worth more than surroundings.
+    budget adds what stands around each passage, best first: ``section`` characters of
+    it where these fit, else ``margin``. Another hit is worth more than surroundings.
+    With ``section`` each passage says where there is more of its section.
     """
     counts: _TokenCounts = {}
     passages = _alone(hits)
@@ -53,18 +58,34 @@ def build_context(
         {_place(chunk): chunk for chunk in chunks},
     )
     # As far as the window of another hit may reach, too.
-    around = store.surroundings(chunks, margin=2 * margin) if margin else ()
+    margins = [characters for characters in (section, margin) if characters]
+    around = store.surroundings(chunks, margin=2 * max(margins)) if margins else ()
     for index, others in enumerate(around):
-        wide, between = _widened(
-            passages[index],
-            [one for one in others if one.id not in shown],
-            places,
-            margin,
-        )
-        wider = [*passages[:index], wide, *passages[index + 1 :]]
-        if _tokens(wider, counts) <= budget_tokens:
-            passages, shown = wider, shown | between
+        free = [one for one in others if one.id not in shown]
+        for characters in margins:
+            wide, between = _widened(passages[index], free, places, characters)
+            wider = [*passages[:index], wide, *passages[index + 1 :]]
+            if _tokens(wider, counts) <= budget_tokens:
+                passages, shown = wider, shown | between
+                break
+        if section:
+            more = _more_of_section(passages[index], others, shown)
+            passages[index] = replace(passages[index], more=more)
     return Context(tuple(passages))
+
+
+def _more_of_section(
+    passage: Passage, around: Iterable[Chunk], shown: AnyOf[str]
+) -> str:
+    """Return where a section goes on beyond what is shown of it: "above", "below"."""
+    chunk = passage.hit.chunk
+    sides: dict[str, None] = {}
+    for one in around:
+        if one.section != chunk.section or one.id in shown:
+            continue
+        if one.text[-80:] not in passage.wider_text:
+            sides["above" if one.ordinal < chunk.ordinal else "below"] = None
+    return " and ".join(sides)
 
 
 def _widened(
@@ -187,6 +208,56 @@ def render_passage(
         ]
         text = inert(passage.wider_text)
     return passage_fence(passage.number, "\n".join([*lines, text]))
+
+
+def render_by_report(
+    passages: Sequence[Passage], bare: AnyOf[str] = frozenset()
+) -> str:
+    """Return passages under the names of their reports, the newest first, in reading
+    order, with heading and page; of those with ``bare`` ids only that. No text of a
+    report looks like the name of another, or like a number of a passage.
+    """
+    by_report: dict[str, list[Passage]] = {}
+    for passage in passages:
+        by_report.setdefault(passage.hit.chunk.document_id, []).append(passage)
+    reports = sorted(
+        by_report.values(), key=lambda of_report: _edition(of_report[0]), reverse=True
+    )
+    blocks = []
+    for of_report in reports:
+        lines = [_report_line(of_report[0].hit)]
+        for passage in sorted(of_report, key=lambda one: one.hit.chunk.ordinal):
+            lines.append(_passage_lines(passage, is_bare=passage.hit.chunk.id in bare))
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _edition(passage: Passage) -> str:
+    return str(passage.hit.chunk.metadata.get("year") or "")
+
+
+def _report_line(hit: SearchHit) -> str:
+    title = on_one_line(hit.chunk.title)
+    year = on_one_line(str(hit.chunk.metadata.get("year") or ""))
+    if year and year not in title:
+        title = f"{title}, edition {year}"
+    if hit.general:
+        title = f"{title} (general document, about no country)"
+    return f"# {title}"
+
+
+def _passage_lines(passage: Passage, *, is_bare: bool) -> str:
+    chunk = passage.hit.chunk
+    where = [on_one_line(chunk.section)] if chunk.section else []
+    if chunk.page is not None:
+        where.append(f"page {chunk.page}")
+    if passage.more:
+        where.append(f"more {passage.more}")
+    head = f"[{passage.number}] {', '.join(where)}".strip()
+    if is_bare:
+        return f"{head}: see the table"
+    text = _LIKE_NUMBER.sub(r"(\1)", inert(passage.wider_text))
+    return f"{head}\n{_LIKE_NAME.sub('-', text)}"
 
 
 def window(chunk: Chunk, around: Sequence[Chunk], *, before: int, after: int) -> str:

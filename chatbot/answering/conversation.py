@@ -291,6 +291,7 @@ def answer_json(
         row["cited"] = {
             "countries": _each_once(chunk.country_name for chunk in chunks),
             "headings": _each_once(chunk.heading for chunk in chunks),
+            "chunk_ids": _each_once(chunk.id for chunk in chunks),
         }
         if describe is not None:
             # As text: not every database takes all of its field names.

@@ -16,6 +16,7 @@ writer itself quotes what was found.
     stages/    what every question passes: read, scope, cache, mode, verdict, finish
     early/     answers without a search: greetings, terms, the library, figures
     planners/  what to look for: `Gather` asks the planner of the question's mode
+               (`by_model`: the language model, in the `dialogue` that `plan` begins)
     tools/     what finds it: search, figures, reading, attachments, the planning model
     writers/   what becomes of it: prose, quotations, a table, a report, "not found"
     modes/     which planner goes with which writer (direct, deep, chain, ...)
@@ -47,7 +48,7 @@ from ..language.analysis import Analyzer
 from ..search.relevance import Judge
 from .emitter import Emitter, Send, send_nothing
 from .faults import error_text, explain
-from .modes import CHOOSES, needs_language_model
+from .modes import CHOOSES, LED_MODES, needs_language_model
 from .stages.finish import Finish
 from .tools import Tools
 from .tools.search import SearchTool
@@ -69,6 +70,7 @@ STAGES = (
     # Decide where and how to search.
     "scope",  # takes the scope from the question
     "cache",  # gives an answer again that was given before
+    "plan",  # lets a language model say what to look for
     "route",  # chooses the mode: a planner and a writer
     "reports",  # counts the reports in scope
     "collections",  # lets a model choose among collections of reports
@@ -191,6 +193,7 @@ class Flow:
         than the flow's own; ``events``: those of a turn that failed.
         """
         settings = question.settings or self.settings
+        may_write = self.has_model if has_model is None else has_model
         # Without the stage `cache` nothing is given again, not even a model's reply.
         may_repeat = question.cache and "cache" in stages_of(settings.stages)
         return Turn.begin(
@@ -200,7 +203,8 @@ class Flow:
             catalog=self.catalog,
             analyzer=self.analyzer,
             judge_with=self.judge_with,
-            has_model=self.has_model if has_model is None else has_model,
+            has_model=may_write,
+            is_led=may_write and _is_led(question, settings),
             events=events,
             is_foreign=self.advice.is_foreign(question.query),
         )
@@ -245,6 +249,17 @@ def stages_of(names: Sequence[str]) -> Sequence[str]:
     if left_out:
         listed = STAGES
     return [name for name in STAGES if name in listed and name not in left_out]
+
+
+def _is_led(question: Question, settings: QuerySettings) -> bool:
+    """Return whether a language model says what to look for, where one writes: what
+    the stages before `plan` read is a hint to it then.
+    """
+    if settings.plain or settings.planner != "model":
+        return False
+    if question.attachments or question.mode not in LED_MODES:
+        return False
+    return "plan" in stages_of(settings.stages)
 
 
 def check_stages(names: Sequence[str]) -> None:

@@ -36,6 +36,7 @@ from .emitter import Emitter, Send
 from .limits import Limits
 
 if TYPE_CHECKING:
+    from .dialogue import Dialogue
     from .figure_words import Rendered
     from .modes import Mode
     from .planners import Planner
@@ -182,6 +183,12 @@ class Turn:
     judge_with: Callable[[QuerySettings], Judge]
     has_model: bool
     """True if a language model writes."""
+    is_led: bool = False
+    """True if the model says what to look for: what rules read is a hint to it."""
+    hints: list[str] = field(default_factory=list)
+    """What rules have read in the question, for a model that plans."""
+    dialogue: Dialogue | None = None
+    """What the model was told and has called, once it has planned."""
     is_foreign: bool = False
     """True if the question is in another language than the reports, which the embedding
     model does not know.
@@ -236,6 +243,7 @@ class Turn:
         analyzer: Analyzer,
         judge_with: Callable[[QuerySettings], Judge],
         has_model: bool,
+        is_led: bool,
         is_foreign: bool,
         events: Emitter | None = None,
     ) -> Turn:
@@ -259,6 +267,7 @@ class Turn:
             say=say,
             judge_with=judge_with,
             has_model=has_model,
+            is_led=is_led,
             is_foreign=is_foreign,
         )
 

@@ -362,6 +362,11 @@ class Settings(BaseModel):
     Modes). Not set: direct with a language model, auto without one, where choosing
     costs nothing.
     """
+    planner: Literal["model", "rules"] = "model"
+    """What decides what a question of mode direct searches for, where a language model
+    writes: the model, by calls of tools, or rules, without a call. Presets plan as
+    their seeds do.
+    """
     deep_rounds: int = Field(3, ge=1, le=10)
     """Rounds of searches in mode deep (seed 002: max_iter 3)."""
     chain_rounds: int = Field(4, ge=1, le=10)

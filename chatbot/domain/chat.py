@@ -30,12 +30,13 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """The countries and headings that an answer cites, in the order of its
+    """The countries, headings and passages that an answer cites, in the order of its
     citations.
     """
 
     countries: Texts = ()
     headings: Texts = ()
+    chunk_ids: Texts = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class QuerySettings:
     chain_rounds: int = 4
     search_seconds: float = 20.0
     stages: Texts = ()
+    planner: Literal["model", "rules"] = "model"
     plain: bool = False
 
     @classmethod
@@ -166,6 +168,15 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool that a model may call; ``parameters`` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """One generation request. Language models read ``messages``; the extractive model
     reads question and context.
@@ -190,6 +201,13 @@ class Prompt:
     """Tokens beyond the limit of an answer, for a model that thinks before it
     writes.
     """
+    tools: tuple[ToolSpec, ...] = ()
+    """The reply is calls of these tools where ``json_schema`` is set, which describes
+    the same calls for a model that knows no tools; else they only keep the beginning
+    of the request as it was, and none may be called.
+    """
+    mark: str = ""
+    """The mark of its tags, where several prompts share one; "" = a new one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -702,11 +702,14 @@ def with_publications(
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A numbered source in the prompt: the hit and the wider text shown around it."""
+    """A numbered source in the prompt: the hit and the wider text shown around it.
+    ``more``: where its section goes on, "above" or "below" or both.
+    """
 
     number: int
     hit: SearchHit
     wider_text: str
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)

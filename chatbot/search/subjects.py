@@ -130,7 +130,7 @@ def missing_figures(
         named.condition.matches(year) for named in named_years for year in mentioned
     ):
         return None
-    inside = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
+    inside = narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
     if any(
         named.condition.matches(year)
         for named in named_years
@@ -185,21 +185,21 @@ def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | N
         return None
     countries = values_of(reading.about, catalog)
     countries += members_of([named.group for named in reading.groups], catalog)
-    narrowed = _narrowed(scope, COUNTRY, countries, catalog, or_none=True)
+    narrower = narrowed(scope, COUNTRY, countries, catalog, or_none=True)
     years = [
         year
         for year in catalog.values(YEAR)
         if any(named.condition.matches(year) for named in reading.editions)
     ]
-    narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
+    narrower = narrowed(narrower, YEAR, years, catalog, or_none=True)
     if reading.document and scope.get(DOCUMENT) is None:
-        narrowed = _narrowed(narrowed, DOCUMENT, reading.document.names, catalog)
-    if narrowed == scope:
+        narrower = narrowed(narrower, DOCUMENT, reading.document.names, catalog)
+    if narrower == scope:
         return None
     before = catalog.holdings(scope)
-    after = catalog.holdings(narrowed)
-    narrower = after.documents < before.documents or after.chunks < before.chunks
-    return narrowed if after.documents and narrower else None
+    after = catalog.holdings(narrower)
+    has_less = after.documents < before.documents or after.chunks < before.chunks
+    return narrower if after.documents and has_less else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ def inferred_scope(text: str, scope: Scope, catalog: Catalog) -> Scope:
     return suggestion.beyond(scope) if suggestion else Scope()
 
 
-def _narrowed(
+def narrowed(
     scope: Scope,
     field: str,
     values: Sequence[Value],
@@ -499,7 +499,7 @@ def _missing_years(
     if scope.get(YEAR) is not None or scope.get(DOCUMENT) is not None:
         return None
     countries = values_of(reading.about, catalog)
-    base = _narrowed(scope, COUNTRY, countries, catalog)
+    base = narrowed(scope, COUNTRY, countries, catalog)
     undated = base.having(YEAR, [NO_VALUE], or_none=True)
     if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
         return None

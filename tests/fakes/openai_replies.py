@@ -1,11 +1,12 @@
 """What the fake OpenAI server says, and what it remembers of a request."""
 
 import base64
+import json
 import re
 import struct
 import threading
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -33,6 +34,8 @@ class Reply:
     """Seconds between two pieces."""
     ending: Literal["done", "drop", "error", "cut"] = "done"
     finish_reason: str = "stop"
+    tool_calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    """Tools that are called, each with its arguments; they come in pieces."""
     body: Any = None
     """A whole JSON body instead of the usual one."""
     raw: bytes = b""
@@ -40,6 +43,18 @@ class Reply:
     prompt_tokens: int = PROMPT_TOKENS
     completion_tokens: int | None = None
     """None: as many as there are pieces."""
+
+
+def call_events(reply: Reply) -> Iterator[dict[str, Any]]:
+    """Yield the deltas of a reply's calls: each name, then its arguments in halves."""
+    for index, (name, arguments) in enumerate(reply.tool_calls):
+        text = json.dumps(arguments)
+        middle = len(text) // 2
+        function = {"name": name, "arguments": ""}
+        call = {"index": index, "id": f"call-{index}", "type": "function"}
+        yield {"tool_calls": [{**call, "function": function}]}
+        for piece in (text[:middle], text[middle:]):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
 @dataclass

@@ -30,6 +30,7 @@ from tests.fakes.openai_replies import (
     PROMPT_TOKENS,
     Recorded,
     Reply,
+    call_events,
     embedding_row,
     word_hashes,
 )
@@ -66,13 +67,16 @@ class FakeOpenAI(Loopback):
 
     @property
     def as_settings(self) -> dict[str, Any]:
-        """Settings whose chat model is this server, asked once for each reply."""
+        """Settings whose chat model is this server, asked once for each reply: rules
+        decide what is searched for.
+        """
         key = SecretStr("sk-secret-4711")
         return {
             "chat_model": "openai:fake",
             "openai_api_key": key,
             "openai_base_url": self.url,
             "model_retries": 0,
+            "planner": "rules",
         }
 
     @property
@@ -82,6 +86,7 @@ class FakeOpenAI(Loopback):
             "CHAT_MODEL": "openai:fake",
             "OPENAI_API_KEY": "sk-secret-4711",
             "OPENAI_BASE_URL": self.url,
+            "PLANNER": "rules",
         }
 
     def chat(self, *replies: Reply) -> None:
@@ -214,7 +219,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._event(
             {**head, "choices": [_choice({"role": "assistant", "content": ""})]}
         )
-        for piece in reply.pieces:
+        for delta in call_events(reply):
+            self._event({**head, "choices": [_choice(delta)]})
+        for piece in () if reply.tool_calls else reply.pieces:
             self._event({**head, "choices": [_choice({"content": piece})]})
             if reply.pause and self._silent(reply.pause):
                 raise ConnectionResetError

@@ -28,6 +28,9 @@ class NothingOn:
         missing = missing_subject(reading, question.scope, turn.catalog, turn.say)
         if missing is None:
             return None
+        if turn.is_led and not is_of_library:
+            turn.hints.append(missing.refusal)
+            return None
         is_refused = missing.everything and turn.settings.on_empty != "relax"
         if is_refused and not is_of_library and is_searched_for(missing, turn):
             turn.missing = missing.text

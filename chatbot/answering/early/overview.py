@@ -37,7 +37,7 @@ class Overview:
         question = turn.question
         if turn.mode is None or turn.mode.searches_often or question.page:
             return None
-        if turn.absent is not None:
+        if turn.absent is not None or turn.dialogue is not None:
             return None
         text = question.search_text
         is_asked = asks_what_it_is_about(text, turn.reading.names)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ...domain.registry import Registry
 from ..planners import Planner
 from ..planners.attached import Attached
+from ..planners.by_model import ByModel
 from ..planners.chain import Chain
 from ..planners.deep import Deep
 from ..planners.outline import Outline
@@ -20,6 +21,7 @@ from ..tools import Tools
 from ..writers import AnswerWriter, Desk
 from ..writers.answer import AnswerOfOneSearch
 from ..writers.attached import AnswerOfAttachments
+from ..writers.by_model import AnswerOfPlan
 from ..writers.plain import PlainProse
 from ..writers.report import SectionedReport
 from ..writers.research import AnswerOfChain, AnswerOfSubQuestions
@@ -56,6 +58,14 @@ class Direct(Mode):
     def __init__(self, tools: Tools, desk: Desk) -> None:
         self.planner = ByRules(tools)
         self.writer = AnswerOfOneSearch(desk, tools.figures)
+
+
+class LedByModel(Mode):
+    """Looks for what the model has called, and lets it write."""
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        self.planner = ByModel(tools)
+        self.writer = AnswerOfPlan(desk)
 
 
 class OfAttachments(Mode):
@@ -144,6 +154,8 @@ MODES: Registry[Mode] = Registry(
     group="modes",
 )
 DEFAULT = "direct"
+LED_MODES = (DEFAULT,)
+"""Modes in which a language model says what to look for (PLANNER)."""
 CHOOSES = "auto"
 """The router chooses the mode of each question."""
 PLAIN_MODES = {"direct": Naive, "deep": SeedDeepSearch, "chain": SeedChain}

@@ -45,7 +45,7 @@ class Condense:
     analyzer: Analyzer
 
     def run(self, turn: Turn) -> None:
-        if not turn.question.history:
+        if turn.is_led or not turn.question.history:
             return
         # Said to whoever waits, and no part of the path: every follow-up has it.
         turn.events.send(StepEvent("condense", "Reading the conversation"))

@@ -4,7 +4,7 @@ choice.
 
 from dataclasses import dataclass
 
-from ..modes import CHOOSES, DEFAULT, OfAttachments, mode_of
+from ..modes import CHOOSES, DEFAULT, LedByModel, OfAttachments, mode_of
 from ..planners.router import Router
 from ..tools import Tools
 from ..turn import Turn
@@ -20,6 +20,9 @@ class ChooseMode:
 
     def run(self, turn: Turn) -> None:
         question = turn.question
+        if turn.dialogue is not None:
+            turn.mode = LedByModel(self.tools, self.desk)
+            return
         if question.attachments and not turn.settings.plain:
             if question.mode not in {DEFAULT, CHOOSES}:
                 turn.events.step(

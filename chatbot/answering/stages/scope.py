@@ -10,7 +10,7 @@ from ...domain.chat import Question
 from ...domain.protocols import Catalog
 from ...domain.scope import Reading, Scope
 from ...language.markdown import escape_markdown
-from ...language.words import Say
+from ...language.words import Say, in_english
 from ...questions.kinds import OF_ALL, asks_what_it_is_about, read_request
 from ...questions.reading import list_in_words, name_in_words
 from ...search.scope import summarise
@@ -32,6 +32,9 @@ class ScopeOfQuestion:
             return None
         chosen = question.scope
         reading = turn.reading
+        if turn.is_led:
+            turn.hints += hints_of(turn)
+            return None
         asked = everything_asked(reading, chosen, turn.catalog)
         suggestion = suggest_scope(asked, chosen, turn.catalog)
         turn.events.notes += taken_as(reading, turn.corrections, turn.say)
@@ -65,6 +68,21 @@ class ScopeOfQuestion:
         # Done; a cached answer is the same with it and without.
         turn.change(auto_scope=False)
         return None
+
+
+def hints_of(turn: Turn) -> list[str]:
+    """Return what a rule has read in a question, for a model that plans: misspelt
+    names, and groups of countries with the members that have a report.
+    """
+    reading = turn.reading
+    hints = taken_as(reading, {}, in_english)
+    groups = [named.group for named in reading.groups]
+    if groups:
+        scope = turn.question.scope
+        reports = reports_of_groups(groups, scope, turn.catalog, in_english)
+        names = ", ".join(str(country) for country in reports.countries)
+        hints.append(f"{reports.in_words(in_english)} {names}".strip())
+    return hints
 
 
 def _added(narrowed: Scope, chosen: Scope) -> Scope:

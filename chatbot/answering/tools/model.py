@@ -26,6 +26,13 @@ class ModelTool:
     chat_model: ChatModel
     catalog: Catalog
 
+    @property
+    def takes_tools(self) -> bool:
+        """True if the model may be sent tools; one that was never asked counts as
+        such.
+        """
+        return bool(getattr(self.chat_model, "takes_tools", False))
+
     def ask(
         self, turn: Turn, stage: str, shape: Shape[T], otherwise: str, **values: str
     ) -> T | None:
@@ -41,8 +48,14 @@ class ModelTool:
             BudgetExhaustedError: the day's tokens were used up before this question
                 began.
         """
-        limits = turn.limits
         prompt = self._prompt(turn, stage, shape, values)
+        return self.ask_for(turn, stage, shape, otherwise, prompt)
+
+    def ask_for(
+        self, turn: Turn, stage: str, shape: Shape[T], otherwise: str, prompt: Prompt
+    ) -> T | None:
+        """Return the model's reply to a prompt that is ready; see `ask`."""
+        limits = turn.limits
         if limits.fault_of(self.chat_model.model_id) is not None:
             return None
         if not self._has_budget(turn, prompt):

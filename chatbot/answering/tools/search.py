@@ -47,6 +47,8 @@ class Search:
     top_k: int
     is_alone: bool = False
     is_planning: bool = False
+    page: int | None = None
+    """Only passages of this page, where the question names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ class SearchTool:
             scope=search.scope,
             method=question.retrieval_method,
             settings=turn.settings,
-            page=question.page,
+            page=question.page or search.page,
             general=search.scope == question.scope,
             reading=reading,
             request=replace(request, may_call=allowance.take),

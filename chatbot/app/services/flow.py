@@ -16,6 +16,7 @@ from ...answering.stages.collections import ChooseCollections
 from ...answering.stages.condense import Condense
 from ...answering.stages.enough import IsEnough
 from ...answering.stages.finish import Finish
+from ...answering.stages.plan import PlanByModel
 from ...answering.stages.read import ReadNames
 from ...answering.stages.reports import CountReports
 from ...answering.stages.route import ChooseMode
@@ -89,16 +90,20 @@ def build_flow(
         follow_ups=follow_ups, chat_model=small_chat_model, analyzer=words
     )
     spelling = Spelling(reader.glossary, reader.figures.indicators)
-    stages: Mapping[str, Stage] = {
+    by_rule: Mapping[str, Stage] = {
         "condense": condense,
         "alone": AskAlone(tools, follow_ups),
         "spelling": CorrectSpelling(spelling, passages),
         "read": ReadNames(),
+        "missing": NothingOn(nothing),
+        "scope": ScopeOfQuestion(),
+    }
+    stages: Mapping[str, Stage] = {
+        **by_rule,
+        "plan": PlanByModel(tools, tuple(by_rule.values())),
         "small_talk": SmallTalk(),
         "glossary": DefineTerm(glossary),
-        "missing": NothingOn(nothing),
         "library": WhatIsHere(passages, tables),
-        "scope": ScopeOfQuestion(),
         "cache": RepeatAnswer(cache),
         "route": ChooseMode(tools, desk),
         "reports": CountReports(collections),

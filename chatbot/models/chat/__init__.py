@@ -82,6 +82,11 @@ class ManagedChatModel:
     def __post_init__(self) -> None:
         self.model_id = self.inner.model_id
 
+    @property
+    def takes_tools(self) -> bool:
+        """True if the model may be sent tools."""
+        return bool(getattr(self.inner, "takes_tools", False))
+
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Yield the cached reply as one delta, without a call, else the model's reply.
         Replies on attachments are not cached (R-A1). Raises BudgetExhaustedError,
@@ -153,7 +158,8 @@ class ManagedChatModel:
 
     def _deltas(self, reply: Reply, request: RequestContext) -> Iterator[Delta]:
         """Yield what the model writes; ``reply`` has what was yielded so far."""
-        prompt = replace(reply.prompt, messages=sealed(reply.prompt.messages))
+        prompt = reply.prompt
+        prompt = replace(prompt, messages=sealed(prompt.messages, prompt.mark))
         room = THINKING_TOKENS["usual"] if self._thinks else 0
         spent = Usage()
         while True:

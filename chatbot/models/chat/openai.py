@@ -13,6 +13,7 @@ from openai._streaming import ServerSentEvent
 
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, Usage
+from ...domain.chat import ToolSpec
 from ...domain.errors import (
     ChatModelError,
     ContextLengthError,
@@ -39,6 +40,8 @@ OPTIONAL = frozenset(
         "stream_options",
         "response_format",
         "reasoning_effort",
+        "tools",
+        "tool_choice",
     }
 )
 """Parameters that an answer does not need."""
@@ -70,6 +73,11 @@ class OpenAIChatModel:
         """Parameters that this server refuses."""
         self.model_id = f"openai:{model}"
 
+    @property
+    def takes_tools(self) -> bool:
+        """True unless this server refuses tools."""
+        return "tools" not in self._refused
+
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Stop reading, and close the connection, once ``request`` is cancelled. Raises
         ChatModelError.
@@ -84,6 +92,7 @@ class OpenAIChatModel:
     def _deltas(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
         finished = ""
         refusal = ""
+        calls = ToolCalls()
         with (
             breakable(self._client, request.cancel) as client,
             self._open(client, prompt) as stream,
@@ -93,6 +102,7 @@ class OpenAIChatModel:
                     if request.cancelled:
                         return
                     piece = _read(chunk)
+                    calls.add(piece.calls)
                     finished = finished or piece.reason
                     refusal += piece.refusal
                     if piece.delta != Delta():
@@ -104,6 +114,8 @@ class OpenAIChatModel:
         check_end(self.model_id, finished, refusal)
         if not (finished or stream.is_done):
             raise self._failed("broke off in the middle of its answer", "broken_off")
+        if calls and prompt.json_schema is not None:
+            yield Delta(calls.text)
 
     def _failed(self, how: str, reason: Fault = "failed") -> ChatModelError:
         return ChatModelError(
@@ -138,12 +150,15 @@ class OpenAIChatModel:
             except ChatModelError as error:
                 # Without a schema there is no second try of a request that is wrong
                 # otherwise.
+                unnamed = "tools" if "tools" in body else "response_format"
                 named = refused_name(
-                    error.__cause__, body.keys() & OPTIONAL, unnamed="response_format"
+                    error.__cause__, body.keys() & OPTIONAL, unnamed=unnamed
                 )
                 if not named or isinstance(error, ContextLengthError):
                     raise
                 refused.append(named)
+                if named == "tools":
+                    self._use_schema(body, prompt)
                 _leave_out(body, named)
             else:
                 self._refused.update(
@@ -168,6 +183,21 @@ class OpenAIChatModel:
         }
         if prompt.thinking_tokens and prompt.is_plan:
             body["reasoning_effort"] = "low"
+        if prompt.tools and "tools" not in self._refused:
+            body["tools"] = [_as_function(tool) for tool in prompt.tools]
+            body["tool_choice"] = "required" if prompt.json_schema else "none"
+        else:
+            self._use_schema(body, prompt)
+        for name in list(self._refused):
+            _leave_out(body, name)
+        return body
+
+    @staticmethod
+    def _use_schema(body: dict[str, Any], prompt: Prompt) -> None:
+        """Ask for the schema of a prompt, where it has one, instead of calls of
+        tools.
+        """
+        body.pop("tool_choice", None)
         if schema := prompt.json_schema:
             named = {
                 "name": schema.get("title", "reply"),
@@ -175,9 +205,6 @@ class OpenAIChatModel:
                 "schema": dict(schema),
             }
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        for name in list(self._refused):
-            _leave_out(body, name)
-        return body
 
 
 class _Completion(Stream[object]):
@@ -234,6 +261,51 @@ class _Completion(Stream[object]):
             yield part
 
 
+class ToolCalls:
+    """The calls of tools in a reply, which may come in pieces."""
+
+    def __init__(self) -> None:
+        self._names: dict[object, str] = {}
+        self._arguments: dict[object, str] = {}
+
+    def __bool__(self) -> bool:
+        return any(self._names.values())
+
+    def add(self, calls: object) -> None:
+        """Add the pieces of one event. Of other servers anything may be missing."""
+        if not isinstance(calls, list):
+            return
+        for place, call in enumerate(calls):
+            index = _part(call, "index")
+            key = place if index is None else index
+            name = _part(call, "function", "name")
+            arguments = _part(call, "function", "arguments")
+            if isinstance(arguments, dict):
+                arguments = json.dumps(arguments, ensure_ascii=False)
+            if isinstance(name, str):
+                self._names[key] = self._names.get(key, "") or name
+            if isinstance(arguments, str):
+                self._arguments[key] = self._arguments.get(key, "") + arguments
+
+    @property
+    def text(self) -> str:
+        """The calls as the JSON text that a model without tools writes."""
+        calls = [
+            {"tool": name, "arguments": self._arguments.get(key, "")}
+            for key, name in self._names.items()
+        ]
+        return json.dumps({"calls": calls}, ensure_ascii=False)
+
+
+def _as_function(tool: ToolSpec) -> dict[str, Any]:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters),
+    }
+    return {"type": "function", "function": function}
+
+
 def _leave_out(body: dict[str, Any], name: str) -> None:
     """Take a refused parameter out of a request; the limit of an answer has two
     names.
@@ -252,6 +324,8 @@ class _Piece:
     delta: Delta
     reason: str
     refusal: str
+    calls: object
+    """Pieces of calls of tools, or whole ones."""
 
 
 def _read(chunk: object) -> _Piece:
@@ -259,26 +333,21 @@ def _read(chunk: object) -> _Piece:
     mistyped.
     """
 
-    def part(value: object, *names: str) -> object:
-        for name in names:
-            value = value.get(name) if isinstance(value, dict) else None
-        return value
-
     def count(*names: str) -> int:
-        value = part(chunk, "usage", *names)
+        value = _part(chunk, "usage", *names)
         return value if isinstance(value, int) and value > 0 else 0
 
     def text_of(value: object) -> str:
         return value if isinstance(value, str) else ""
 
-    choices = part(chunk, "choices")
+    choices = _part(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    message = part(choice, "delta") or part(choice, "message")
-    content = part(message, "content")
-    reason = text_of(part(choice, "finish_reason"))
+    message = _part(choice, "delta") or _part(choice, "message")
+    content = _part(message, "content")
+    reason = text_of(_part(choice, "finish_reason"))
     parts = content if isinstance(content, list) else [{"text": content}]
-    text = "".join(text_of(part(one, "text")) for one in parts)
-    thoughts = part(message, "reasoning_content") or part(message, "reasoning")
+    text = "".join(text_of(_part(one, "text")) for one in parts)
+    thoughts = _part(message, "reasoning_content") or _part(message, "reasoning")
     usage = Usage(count("prompt_tokens"), count("completion_tokens"), calls=1)
     delta = Delta(
         text,
@@ -287,7 +356,14 @@ def _read(chunk: object) -> _Piece:
         thinks=bool(thoughts)
         or count("completion_tokens_details", "reasoning_tokens") > 0,
     )
-    return _Piece(delta, reason, text_of(part(message, "refusal")))
+    refusal = text_of(_part(message, "refusal"))
+    return _Piece(delta, reason, refusal, _part(message, "tool_calls"))
+
+
+def _part(value: object, *names: str) -> object:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def build(settings: Settings, *, model: str) -> OpenAIChatModel:

@@ -16,14 +16,14 @@ from ...domain import Message
 from ...language.characters import visible
 
 
-def _new_mark() -> str:
+def new_mark() -> str:
     """Return letters only: digits would count as more tokens, and differently in each
     run.
     """
     return "".join(secrets.choice(ascii_lowercase) for _ in range(8))
 
 
-_MARK = _new_mark()
+_MARK = new_mark()
 """Placeholder for the mark that a prompt is sent with; it never leaves the process."""
 
 
@@ -37,7 +37,9 @@ def render(name: str, **values: str) -> str:
     one is missing.
     """
     quoted = _template("quoted").substitute(mark=_MARK).strip()
-    return _template(name).substitute(values, mark=_MARK, quoted=quoted).strip()
+    return (
+        _template(name).substitute({"mark": _MARK, "quoted": quoted} | values).strip()
+    )
 
 
 def passage_fence(number: int, text: str) -> str:
@@ -58,11 +60,11 @@ DeepSeek): some servers read them in a document as the end of its message.
 """
 
 
-def sealed(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Return the messages as a model gets them: with their own mark, no invisible
-    characters and no control tokens.
+def sealed(messages: Iterable[Message], mark: str = "") -> tuple[Message, ...]:
+    """Return the messages as a model gets them: with this mark or one of their own, no
+    invisible characters and no control tokens.
     """
-    mark = _new_mark()
+    mark = mark or new_mark()
     return tuple(
         replace(
             one,

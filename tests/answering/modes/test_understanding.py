@@ -52,7 +52,7 @@ def run(
     flow = services.everything.flow
     recorded = replace(
         flow,
-        settings=QuerySettings(on_empty=on_empty),
+        settings=QuerySettings(on_empty=on_empty, planner="rules"),
         stages={**flow.stages, "cache": agent},
     )
     return on_the_way(recorded, asked)
@@ -105,7 +105,7 @@ class TestMissingSubject:
     def test_a_preset_of_the_question_decides(self, services, server, agent) -> None:
         asked = replace(
             question("What is the growth rate in France?"),
-            settings=QuerySettings(on_empty="relax"),
+            settings=QuerySettings(on_empty="relax", planner="rules"),
         )
         assert answer(run(services, agent, asked)).response.startswith(
             "There is no report on France."

@@ -1,0 +1,243 @@
+"""What a language model that plans is told and shown, for one question: one run of
+messages to which each round is added, so that a provider can cache their beginning.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..domain import Context, Message, Passage, Prompt, SearchHit
+from ..domain.chat import Question
+from ..domain.errors import read_table
+from ..domain.figure_query import FigureAnswer
+from ..domain.figures import Indicators
+from ..domain.protocols import Catalog, Passages
+from ..domain.scope import Scope
+from ..language.counts import estimate_tokens
+from ..models.prompts import new_mark, on_one_line, render
+from ..questions.reading import COUNTRY
+from ..search.scope import describe, inventory
+from .answer import latest
+from .context import build_context, render_by_report
+from .tools.calls import NO_PLAN, TOOLS, Plan, as_json_in_words, plan_shape
+
+_BOUNDS = read_table(__package__, "planner")
+MAX_ROUNDS = int(_BOUNDS["rounds"]["value"])
+MAX_PASSAGES = int(_BOUNDS["passages"]["value"])
+_CITED = re.compile(r"\[(\d+)\]")
+_WANTED_MORE = "Call what is still needed, or answer."
+_WANTED_ANSWER = "Write the answer now, in the language of the question."
+_NOTHING = "Nothing was found."
+_LIBRARY = "The library (names, no instructions):"
+_READY = "I am ready for the question."
+_TABLE = "Computed by the program; the numbers in brackets are those of passages:"
+
+
+@dataclass(slots=True, kw_only=True)
+class Dialogue:
+    """``passages``: all that were chosen, under their numbers, of which the messages
+    have the first ``said``; ``tables`` and ``problems`` are said with the next ones.
+    ``bare``: the ids of passages whose text a table has.
+    """
+
+    messages: list[Message]
+    question: Question
+    takes_tools: bool
+    plan: Plan = NO_PLAN
+    rounds: int = 0
+    mark: str = field(default_factory=new_mark)
+    passages: list[Passage] = field(default_factory=list)
+    said: int = 0
+    bare: set[str] = field(default_factory=set)
+    tables: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    """What the calls could not do, for the model."""
+    needs_round: bool = False
+    """True if a call of the plan failed, which the model may make otherwise."""
+
+    def planning_prompt(self) -> Prompt:
+        """Return the prompt for the next plan."""
+        return self._prompt(self.messages, is_plan=True)
+
+    def choose(self, found: Sequence[SearchHit], store: Passages) -> None:
+        """Choose passages of what was found, best first, as far as they fit."""
+        known = {passage.hit.chunk.id for passage in self.passages}
+        hits = [hit for hit in found if hit.chunk.id not in known]
+        left = self._budget() - estimate_tokens(self._shown(self.passages))
+        if not hits or (left <= 0 and self.passages):
+            return
+        section = int(_BOUNDS["section_characters"]["value"])
+        context = build_context(hits, store, budget_tokens=left, section=section)
+        for passage in context.passages:
+            self._add(passage)
+
+    def add_table(self, table: FigureAnswer) -> None:
+        """Add a table of figures, under the numbers of the passages that it cites."""
+        text = _cut(table.text)
+        cited = {int(number) for number in _CITED.findall(text)}
+        sources = [source for source in table.citations if source.number in cited]
+        numbers = {one.hit.chunk.id: one.number for one in self.passages}
+        is_long = len(sources) > _BOUNDS["figure_passages"]["value"]
+        for source in sources:
+            chunk = source.chunk
+            if chunk.id in numbers:
+                continue
+            hit = SearchHit(chunk, found_by=("figures",))
+            numbers[chunk.id] = self._add(Passage(0, hit, chunk.text))
+            if is_long:
+                self.bare.add(chunk.id)
+        by_number = {source.number: numbers[source.chunk.id] for source in sources}
+        self.tables.append(
+            _CITED.sub(lambda match: _citation(by_number, match[1]), text)
+        )
+
+    def _add(self, passage: Passage) -> int:
+        """Add a passage under the next number, and return it."""
+        number = len(self.passages) + 1
+        hit = replace(passage.hit, rank=number)
+        self.passages.append(replace(passage, number=number, hit=hit))
+        return number
+
+    def _shown(self, passages: Sequence[Passage]) -> str:
+        return render_by_report(passages, self.bare)
+
+    def say_what_was_found(self) -> None:
+        """Add the plan and what it found to the messages, and ask for the next one."""
+        self.messages += self._round(self.passages[self.said :], _WANTED_MORE)
+        self.said = len(self.passages)
+        self.tables.clear()
+        self.problems.clear()
+
+    def answer_prompt(self, numbers: Collection[int]) -> Prompt:
+        """Return the prompt for the answer, with these of the passages that were not
+        said before.
+        """
+        shown = [one for one in self.passages[self.said :] if one.number in numbers]
+        return self._prompt([*self.messages, *self._round(shown, _WANTED_ANSWER)])
+
+    def _budget(self) -> int:
+        """Return the tokens of passages that a question may have: all where it has
+        parts.
+        """
+        settings = self.question.settings
+        assert settings is not None, "the flow sets them"
+        tokens = settings.context_tokens
+        if len(self.plan.calls) > 1 or len(self.plan.queries) > 1 or self.said:
+            return tokens
+        return int(tokens * _BOUNDS["one_list_share"]["value"])
+
+    def _round(self, shown: Sequence[Passage], wanted: str) -> list[Message]:
+        """Return the messages of one plan and of what it found."""
+        tables = [f"{_TABLE}\n{table}" for table in self.tables]
+        problems = [f"Note: {on_one_line(problem)}" for problem in self.problems]
+        text = render(
+            "found_user",
+            passages="\n\n".join([self._shown(shown) or _NOTHING, *tables]),
+            notes="\n".join([*problems, wanted]),
+        )
+        return [Message("assistant", self.plan.text), Message("user", text)]
+
+    def _prompt(self, messages: Sequence[Message], *, is_plan: bool = False) -> Prompt:
+        shape = plan_shape()
+        told = list(messages)
+        if is_plan and not self.takes_tools:
+            last = told[-1]
+            content = f"{last.content}\n{as_json_in_words()}"
+            told[-1] = replace(last, content=content)
+        context = Context(tuple(self.passages))
+        return Prompt(
+            tuple(told),
+            self.question.search_text,
+            context,
+            json_schema=shape.schema if is_plan else None,
+            language=self.question.language,
+            is_plan=is_plan,
+            tools=TOOLS if self.takes_tools else (),
+            mark=self.mark,
+        )
+
+
+def begin(
+    question: Question,
+    catalog: Catalog,
+    indicators: Indicators,
+    *,
+    hints: Sequence[str],
+    takes_tools: bool,
+) -> Dialogue:
+    """Return the dialogue before its first plan: what is fixed, the conversation, the
+    question. ``hints``: what rules have read in the question.
+    """
+    settings = question.settings
+    assert settings is not None, "the flow sets them"
+    quoted = render("quoted_beside")
+    rules = render("answer_system", figures=render("figures"), quoted=quoted)
+    listed = library(catalog, indicators, question.scope.widest())
+    fixed = [settings.system_prompt, rules, render("tools_system")]
+    asked = render(
+        "tools_user",
+        scope=describe(question.scope),
+        today=question.today.isoformat(),
+        hints="".join(f"Hint of a rule: {on_one_line(hint)}\n" for hint in hints),
+        question=question.query,
+    )
+    messages = [
+        Message("system", "\n\n".join(filter(None, fixed))),
+        # Names from documents are never in the system message, and roles take turns.
+        Message("user", f"{_LIBRARY}\n{listed}"),
+        Message("assistant", _READY),
+        *latest(question.history),
+        Message("user", asked),
+    ]
+    return Dialogue(messages=messages, question=question, takes_tools=takes_tools)
+
+
+def library(catalog: Catalog, indicators: Indicators, scope: Scope) -> str:
+    """Return what a library has, in at most as many tokens as `planner.toml` says:
+    countries and editions, documents of no country, indicators, those of most
+    countries first.
+    """
+    left = int(_BOUNDS["inventory_tokens"]["value"])
+    lines = [inventory(catalog, scope)]
+    left -= estimate_tokens(lines[0])
+    untagged = [
+        on_one_line(record.title)
+        for record in catalog.all(scope)
+        if COUNTRY not in record.metadata
+    ]
+    documents = _as_many(untagged, left // 2)
+    if documents:
+        lines.append(f"Documents of no country: {'; '.join(documents)}")
+        left -= estimate_tokens(lines[-1])
+    counts = {name: max(labels.values()) for name, labels in indicators.items()}
+    ordered = sorted(counts, key=lambda name: (-counts[name], name))
+    named = _as_many([on_one_line(name) for name in ordered], left)
+    if named:
+        lines.append(f"Figures, most with parts (name: part): {'; '.join(named)}")
+    return "\n".join(lines)
+
+
+def _as_many(names: Sequence[str], tokens: int) -> list[str]:
+    """Return the first names, as many as fit."""
+    kept: list[str] = []
+    for name in names:
+        tokens -= estimate_tokens(f"{name}; ")
+        if tokens < 0:
+            break
+        kept.append(name)
+    return kept
+
+
+def _cut(text: str) -> str:
+    """Return the lines of a table that may be shown, and how many were left out."""
+    most = int(_BOUNDS["table_characters"]["value"])
+    if len(text) <= most:
+        return text
+    kept = text[:most].rpartition("\n")[0]
+    left_out = text[len(kept) :].count("\n")
+    return f"{kept}\n({left_out} more rows)"
+
+
+def _citation(by_number: Mapping[int, int], number: str) -> str:
+    new = by_number.get(int(number))
+    return f"[{new}]" if new else ""

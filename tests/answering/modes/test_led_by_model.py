@@ -1,0 +1,318 @@
+"""PLANNER=model: the model says what to look for by calls of tools, over a real HTTP
+server; what rules read is a hint to it.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatbot.answering.conversation import Place, Saved
+from chatbot.app.services import Services, build
+from chatbot.domain import Answer, Message, Scope, SourcesEvent, StepEvent
+from chatbot.domain.chat import Budget, QuerySettings
+from chatbot.library.pipeline import Ingested
+from tests.answering.modes.conftest import question, scope
+from tests.asking import in_conversation
+from tests.fakes.openai_replies import Recorded
+from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
+
+GROWTH = "What is the population growth rate of Kenya?"
+GOLD = "What is the most important export of Mali?"
+
+
+def search(*queries: str, **fields: Any) -> tuple[str, dict[str, Any]]:
+    return "search", {"queries": list(queries), **fields}
+
+
+def calls(*called: tuple[str, dict[str, Any]]) -> Reply:
+    return Reply(tool_calls=called)
+
+
+def told(request: Recorded) -> str:
+    return str(request.body["messages"][-1]["content"])
+
+
+@pytest.fixture
+def led(services: Services) -> Iterator[Services]:
+    with build(services.settings.override(planner="model")) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def reports(kenya: Ingested, mali: Ingested) -> None:
+    """Both reports are there."""
+
+
+def answer(events: list[Any]) -> Answer:
+    assert isinstance(events[-1], Saved)
+    return events[-1].answer
+
+
+def ask(services: Services, query: str, **fields: Any) -> Answer:
+    return answer(in_conversation(services.chat, replace(question(query), **fields)))
+
+
+class TestCalls:
+    def test_what_the_model_calls_is_found_in_two_calls(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search(GOLD, countries=["Mali"])), Reply(["Gold [1]."]))
+        given = ask(led, "¿Qué exporta sobre todo Malí?")
+        plan, written = server.received(CHAT)
+        assert plan.body["tool_choice"] == "required"
+        assert written.body["tool_choice"] == "none"
+        assert "Gold is the most important export" in told(written)
+        assert {hit.chunk.country_name for hit in given.trace.hits} == {"Mali"}
+        assert given.trace.usage.calls == 2
+        assert given.trace.query == GOLD
+
+    def test_all_parts_of_a_question_have_passages(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search(GOLD, GROWTH)), Reply(["Gold [1]."]))
+        ask(led, "Both, please.")
+        shown = told(server.received(CHAT)[1])
+        assert "# Mali: Country Report 2021" in shown
+        assert "most important export" in shown
+        assert "Population growth rate" in shown
+
+    def test_a_table_of_figures_cites_the_passages_of_the_prompt(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        ranked = {"indicators": ["Population"], "steps": [{"op": "rank"}]}
+        server.chat(calls(("figures", ranked), search(GOLD)), Reply(["Kenya [1]."]))
+        given = ask(led, "Where do most people live?")
+        shown = told(server.received(CHAT)[1])
+        table = shown.partition("Computed by the program")[2]
+        assert "Kenya" in table.partition("Mali")[0]
+        numbers = {hit.rank: hit.chunk.country_name for hit in given.trace.hits}
+        for rank, country in ((1, "Kenya"), (2, "Mali")):
+            assert f"[{rank}]" in table
+            assert numbers[rank] == country
+        assert given.citations[0].hit.chunk.country_name == "Kenya"
+
+    def test_an_indicator_that_is_not_there_is_called_again(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        wrong = ("figures", {"indicators": ["Populatoin"]})
+        right = ("figures", {"indicators": ["Population"]})
+        server.chat(calls(wrong), calls(right), Reply(["Kenya [1]."]))
+        ask(led, "How many people are there?")
+        again, written = server.received(CHAT)[1:]
+        assert "Populatoin" in told(again)
+        assert "Computed by the program" in told(written)
+
+    def test_a_section_is_read_whole(self, led: Services, server: FakeOpenAI) -> None:
+        named = {"report": "Mali: Country Report 2021", "heading": "Gold"}
+        server.chat(calls(("read", named)), Reply(["Gold [1]."]))
+        given = ask(led, "Read me that section.")
+        assert {hit.chunk.country_name for hit in given.trace.hits} == {"Mali"}
+
+    def test_what_depends_on_what_was_found_is_asked_afterwards(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(
+            calls(search("Where is gold exported?", more=True)),
+            calls(search("What is the population of Mali?", countries=["Mali"])),
+            Reply(["20,137,527 [2]."]),
+        )
+        given = ask(led, "How many people live where gold is exported?")
+        first, second, written = (
+            request.body["messages"] for request in server.received(CHAT)
+        )
+        assert "most important export" in second[-1]["content"]
+        # What was said stays, so that the provider's cache has it.
+        assert second[: len(first)] == first
+        assert written[: len(second) - 1] == second[:-1]
+        assert "most important export" not in written[-1]["content"]
+        assert given.trace.usage.calls == 3
+
+    def test_it_ends_by_itself(self, led: Services, server: FakeOpenAI) -> None:
+        for _ in range(5):
+            server.chat(calls(search(GOLD, more=True)))
+        server.always(CHAT, Reply(["Gold [1]."]))
+        given = ask(led, "And then?")
+        assert given.trace.usage.calls <= 5
+
+    def test_the_model_may_ask_back(self, led: Services, server: FakeOpenAI) -> None:
+        server.chat(calls(("ask_back", {"question": "Which country?"})))
+        given = ask(led, "How many?")
+        assert given.response == "Which country?"
+        assert not given.answered
+        assert server.calls(CHAT) == 1
+
+    def test_the_step_is_sent_before_the_call(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search(GOLD)), Reply(["Gold [1]."]))
+        called_at_plan: list[int] = []
+
+        def watch(event: Any) -> None:
+            if isinstance(event, StepEvent) and event.name == "plan":
+                called_at_plan.append(server.calls(CHAT))
+
+        in_conversation(led.chat, question("What does Mali sell?"), watch=watch)
+        assert called_at_plan[0] == 0
+
+
+class TestRules:
+    def test_a_country_without_a_report_is_a_hint(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search("gold India")), Reply(["Gold [1]."]))
+        given = ask(led, "How much gold does India sell?")
+        plan, written = server.received(CHAT)
+        assert "Hint of a rule: There is no report on India" in told(plan)
+        assert "no report" not in given.response
+        assert "most important export" in told(written)
+
+    def test_no_word_is_corrected(self, led: Services, server: FakeOpenAI) -> None:
+        server.chat(calls(search(GOLD)), Reply(["Gold [1]."]))
+        given = ask(led, "What is the most importent expurt of Mali?")
+        assert "importent expurt" in told(server.received(CHAT)[0])
+        assert "taken as" not in given.response
+
+    def test_a_follow_up_is_the_models_to_read(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        history = (Message("user", GROWTH), Message("assistant", "2.09 % [1]."))
+        server.chat(calls(search(GOLD)), Reply(["Gold [1]."]))
+        previous = {"previous_messages": history}
+        events = in_conversation(led.chat, question("And the gold?"), **previous)
+        assert answer(events).trace.query == GOLD
+        first = server.received(CHAT)[0].body["messages"]
+        assert [one["content"] for one in first[3:5]] == [GROWTH, "2.09 %."]
+
+    def test_without_the_setting_there_is_one_call(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply(["2.09 % [1]."]))
+        ask(services, GROWTH)
+        assert server.calls(CHAT) == 1
+
+    def test_a_preset_does_not_plan(self, led: Services, server: FakeOpenAI) -> None:
+        server.chat(Reply(["2.09 % [1]."]))
+        preset = QuerySettings.of(led.modes.settings_with("adaptive"))
+        ask(led, GROWTH, settings=preset, preset="adaptive")
+        assert server.calls(CHAT) == 1
+
+
+class TestFailures:
+    def test_a_plan_that_cannot_be_read_is_made_by_rule(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply(["Well,"]), Reply(["hm."]), Reply(["2.09 % [1]."]))
+        given = ask(led, GROWTH)
+        assert "2.09" in given.response
+        assert given.trace.usage.calls == 3
+        assert [step.name for step in given.trace.path if step.failed] == ["plan"]
+
+    def test_a_model_that_was_down_for_the_plan_may_still_write(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        busy = Reply(status=503, headers={"Retry-After": "0"})
+        server.chat(busy, Reply(["2.09 % [1]."]))
+        given = ask(led, GROWTH)
+        assert "2.09" in given.response
+        assert given.trace.hits[0].chunk.heading == "Population growth rate"
+
+    def test_a_server_without_tools_gets_a_schema(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        refused = Reply(status=400, error={"message": "fake does not support tools"})
+        plan = json.dumps({"calls": [{"tool": "search", "queries": [GOLD]}]})
+        server.chat(refused, Reply([plan]), Reply(["Gold [1]."]))
+        ask(led, "What does it sell?")
+        asked = server.received(CHAT)[1].body
+        assert "tools" not in asked
+        assert "tool_choice" not in asked
+        assert asked["response_format"]["json_schema"]["name"] == "calls"
+        server.chat(Reply([plan]), Reply(["Gold [1]."]))
+        ask(led, "What else does it sell?")
+        assert "tools" not in server.received(CHAT)[-2].body
+        assert '{"calls": [{"tool": "search"' in told(server.received(CHAT)[-2])
+
+    def test_a_budget_of_one_call_is_for_the_answer(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply(["2.09 % [1]."]))
+        given = ask(led, GROWTH, budget=Budget(calls=1))
+        assert server.calls(CHAT) == 1
+        assert "2.09" in given.response
+
+
+class TestLimits:
+    def test_no_call_leaves_the_scope_of_the_question(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        outside = calls(
+            search(GOLD, countries=["Mali"]),
+            ("read", {"report": "Mali: Country Report 2021", "heading": "Gold"}),
+            ("figures", {"indicators": ["Population"], "subjects": ["Mali"]}),
+        )
+        server.always(CHAT, lambda request: _by_turns(request, outside))
+        kenya = question("What about Mali?", country_name="Kenya")
+        given = answer(in_conversation(led.chat, kenya))
+        assert {hit.chunk.country_name for hit in given.trace.hits} <= {"Kenya"}
+        for request in server.received(CHAT):
+            assert "Gold is the most" not in json.dumps(request.body)
+            assert "20,137,527" not in json.dumps(request.body)
+
+    def test_no_call_leaves_what_the_caller_may_see(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search(GOLD)), Reply(["Gold [1]."]))
+        first = in_conversation(led.chat, question(GOLD))[-1]
+        outside = calls(
+            search(GOLD, countries=["Mali"]),
+            ("read", {"report": "Mali: Country Report 2021", "heading": "Gold"}),
+            ("figures", {"indicators": ["Population"]}),
+            ("earlier", {}),
+        )
+        before = server.calls(CHAT)
+        server.always(CHAT, lambda request: _by_turns(request, outside))
+        limited = Scope().limited_to(scope(country_name="Kenya"))
+        assert limited is not None
+        asked = replace(question("What is exported?"), scope=limited)
+        place = Place(conversation_id=first.conversation_id)
+        in_conversation(led.chat, asked, place=place)
+        requests = server.received(CHAT)[before:]
+        assert len(requests) > 1
+        for request in requests:
+            body = json.dumps(request.body["messages"])
+            assert "Gold is the most important" not in body
+            assert "20,137,527" not in body
+            assert "# Mali" not in body
+
+
+def _by_turns(request: Recorded, plan: Reply) -> Reply:
+    is_plan = request.body.get("tool_choice") == "required"
+    return plan if is_plan else Reply(["Nothing [1]."])
+
+
+class TestConversations:
+    def test_earlier_sources_can_be_taken_again(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search(GOLD)), Reply(["Gold is important [1]."]))
+        events = in_conversation(led.chat, question(GOLD))
+        first = events[-1]
+        server.chat(calls(("earlier", {})), Reply(["You found gold [1]."]))
+        place = Place(conversation_id=first.conversation_id)
+        events = in_conversation(
+            led.chat, question("Summarise what we have found."), place=place
+        )
+        assert "most important export" in told(server.received(CHAT)[-1])
+        assert answer(events).citations[0].hit.chunk.heading == "Gold"
+
+    def test_sources_come_before_the_first_word(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search(GOLD)), Reply(["Gold [1]."]))
+        events = in_conversation(led.chat, question("What is sold?"))
+        names = [type(event).__name__ for event in events]
+        assert names.index("SourcesEvent") < names.index("TokenEvent")
+        assert isinstance(events[names.index("SourcesEvent")], SourcesEvent)
