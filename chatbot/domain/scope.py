@@ -455,8 +455,7 @@ class Reading:
     ``about``: the ``countries`` that the question is about. ``figure_years``: years of
     figures ("in 2023"); ``editions``: years of reports ("the 2023 report"). ``refers``:
     it speaks of a country without its name ("its imports"). ``groups``: of countries,
-    whose members it asks of; none where it is about a country. ``things`` and ``kind``:
-    what it asks for, where a language model read it.
+    whose members it asks of; none where it is about a country.
     """
 
     text: str = ""
@@ -467,8 +466,6 @@ class Reading:
     refers: bool = False
     document: NamedDocument | None = None
     groups: tuple[NamedGroup, ...] = ()
-    things: tuple[str, ...] = ()
-    kind: Kind | None = None
 
     @property
     def every_year(self) -> list[NamedYears]:

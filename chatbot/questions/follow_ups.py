@@ -62,7 +62,6 @@ cited (its headings).
 MAX_CHARACTERS = 1000
 """Characters of an earlier question."""
 MAX_THING_WORDS = 16
-_MARKS = ("?", "؟", "？")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _COMPLETE = pattern(
     r"^\W*(?:(?:and|but|so|or|then|ok|please)\W+)*(?:{wh}|{auxiliary}|{tell})\b"
@@ -262,19 +261,6 @@ class FollowUps:
     def names_all(self, query: str) -> bool:
         """Return whether a message has a word for all countries."""
         return _OF_ALL.search(query) is not None
-
-    def is_same_question(self, written: str, ruled: str) -> bool:
-        """Return whether a text is a question about the same countries, years and
-        editions as the rule's.
-        """
-        asks = written.rstrip().endswith(_MARKS) or _COMPLETE.match(written) is not None
-        return asks and self._named_in(written) == self._named_in(ruled)
-
-    def _named_in(self, text: str) -> tuple[object, ...]:
-        reading = read_names(text, self.catalog)
-        about = {one.keys for one in compared_countries(reading)}
-        years = {(one.of_report, one.gte, one.lte) for one in reading.every_year}
-        return {one.keys for one in reading.countries}, about, years
 
     def _questions(self, history: Sequence[Message]) -> list[Message]:
         """The questions that matter, oldest first, each with what the answer to it

@@ -151,19 +151,13 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         kind = "comparison"
     elif kind == "value" and asks_for_prose(plain):
         kind = "prose"
-    if reading.kind and (reading.kind in OF_ALL) == (
-        kind in OF_ALL
-    ):  # only the rules read bounds and numbers
-        kind = (
-            reading.kind if bound or reading.kind not in {"count", "filter"} else kind
-        )
     topic = plain
     for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH):
         topic = form.sub(_without_countries, topic)
     if bound is not None and bound == _sign(plain):
         # What falls or grows is a rate of growth.
         topic = f"{topic} growth"
-    topic = " and ".join(reading.things) or " ".join(topic.split()) or "?"
+    topic = " ".join(topic.split()) or "?"
     if kind not in OF_ALL:
         return Request(kind, topic)
     # A larger number is hardly one of ranks.

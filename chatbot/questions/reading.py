@@ -9,17 +9,13 @@ the subject: a question that is refused by mistake cannot be answered at all.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import chain, filterfalse
 from operator import attrgetter
-
-from pydantic import BaseModel, ValidationError
 
 from ..domain import Scope
 from ..domain.protocols import Catalog
 from ..domain.scope import (
     CountryGroup,
-    Kind,
     Named,
     NamedCountry,
     NamedDocument,
@@ -118,63 +114,6 @@ def _is_bound(text: str, name: NamedCountry | NamedGroup) -> bool:
     before it.
     """
     return _BOUND.search(text, max(0, name.start - 120), name.start) is not None
-
-
-class ReadByModel(BaseModel):
-    """A language model's reading of a question. ``countries`` None: by rule."""
-
-    countries: list[str] | None = None
-    figure_years: list[int] = []
-    report_years: list[int] = []
-    things: list[str] = []
-    kind: Kind | None = None
-
-
-def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> Reading:
-    """Return the reading of a text that a language model filled; that of the rules,
-    where it does not fit the text.
-
-    ``fields``: those of `ReadByModel`. A country or year that the text does not have is
-    a mistake of the model.
-    """
-    reading = read_names(text, catalog, scope)
-    try:
-        filled = ReadByModel.model_validate(fields)
-    except ValidationError:
-        return reading
-    named = {key for country in reading.countries for key in country.keys}
-    written = {
-        year for years in reading.every_year for year in years.ends or (years.gte,)
-    }
-    country_keys = set(map(country_key, filled.countries or ()))
-    if not (
-        country_keys <= named
-        and {*filled.figure_years, *filled.report_years} <= written
-    ):
-        return reading
-    about = reading.about
-    if filled.countries is not None:
-        about = tuple(
-            country
-            for country in reading.countries
-            if country_keys.intersection(country.keys)
-        )
-    kinds = {
-        **dict.fromkeys(filled.figure_years, False),
-        **dict.fromkeys(filled.report_years, True),
-    }
-    years = [
-        replace(one, of_report=kinds.get(one.gte, one.of_report))
-        for one in reading.every_year
-    ]
-    return replace(
-        reading,
-        about=about,
-        figure_years=tuple(filterfalse(OF_REPORT, years)),
-        editions=tuple(filter(OF_REPORT, years)),
-        things=tuple(filled.things),
-        kind=filled.kind,
-    )
 
 
 def editions(scope: Scope, catalog: Catalog) -> list[int]:

@@ -131,17 +131,3 @@ def test_a_follow_up_takes_over_a_bounded_thing() -> None:
     words = " ".join(f"word{number}" for number in range(500))
     assert len(standalone(words, "why?").split()) == 1 + MAX_THING_WORDS
     assert "zebra" not in standalone("x " * MAX_CHARACTERS + "zebra", "why?")
-
-
-@pytest.mark.parametrize(
-    ("written", "same"), CASES["what_a_model_writes_is_a_question_about_the_same_names"]
-)
-def test_what_a_model_writes_is_a_question_about_the_same_names(
-    written: str, *, same: bool
-) -> None:
-    assert (
-        follow_ups().is_same_question(
-            written, "And why? (growth rate in Kenya in 2021 in the 2023 report)"
-        )
-        is same
-    )

@@ -9,8 +9,7 @@ import pytest
 from chatbot.domain import DocumentRecord, Scope
 from chatbot.domain.scope import NamedYears, Values
 from chatbot.language.country_names import country_key
-from chatbot.questions.kinds import read_request
-from chatbot.questions.reading import read_by_model, read_names
+from chatbot.questions.reading import read_names
 from chatbot.questions.sides import sub_questions
 from chatbot.search.subjects import everything_asked, missing_subject, suggest_scope
 from tests.data import cases
@@ -130,42 +129,6 @@ def test_a_title_with_a_country_is_a_scope_if_it_tells_more_than_the_country(
 
 def test_a_long_list_is_read_in_linear_time() -> None:
     assert len(read_names("in " + "Mali, " * 600, LIBRARY).about) == 30
-
-
-TEXT = (
-    "Is inflation in Kenya in 2023 higher than in Mali, says the 2025 report on Water "
-    "for Dry Lands?"
-)
-
-
-def test_a_language_model_may_read_a_question() -> None:
-    fields = {
-        "countries": ["Kenya", "Mali"],
-        "figure_years": [2023],
-        "report_years": [2025],
-        "things": ["inflation"],
-        "kind": "comparison",
-    }
-    reading = read_by_model(TEXT, fields, LIBRARY, Scope())
-    assert [country.text for country in reading.about] == ["Kenya", "Mali"]
-    assert (years(reading.figure_years), years(reading.editions)) == (
-        ["2023"],
-        ["2025"],
-    )
-    assert reading.document is not None
-    assert (reading.document.names, reading.document.text) == (
-        ("water.pdf",),
-        "Water for Dry Lands",
-    )
-    request = read_request(reading, countries=2)
-    assert (request.kind, request.topic) == ("comparison", "inflation")
-
-
-@pytest.mark.parametrize(
-    "fields", CASES["what a model makes up leaves it to the rules"]
-)
-def test_what_a_model_makes_up_leaves_it_to_the_rules(fields: object) -> None:
-    assert read_by_model(TEXT, fields, LIBRARY, Scope()) == read_names(TEXT, LIBRARY)
 
 
 @pytest.mark.parametrize(("text", "second"), CASES["second_questions"])

@@ -12,7 +12,6 @@ from ...language.words import in_english
 from ...questions.reading import COUNTRY, YEAR, read_names
 from ...questions.sides import DOCUMENT
 from ...search.pipeline import Retrieval
-from ...search.scope import describe
 from ...search.subjects import narrowed, suggest_scope
 from ..dialogue import MAX_PASSAGES, MAX_ROUNDS, Dialogue
 from ..tools import Tools
@@ -111,13 +110,10 @@ class ByModel:
             if not any(str(year) in query for query in call.queries)
         )
         most = max(turn.question.top_k, MAX_PASSAGES)
-        searches = []
-        for query in call.queries:
-            label = query
-            if scope != turn.question.scope:
-                label = f"{query} ({describe(scope.within(()))})"
-            searches.append(Search(label, f"{query} {years}".strip(), scope, most))
-        return searches
+        return [
+            Search(query, f"{query} {years}".strip(), scope, most)
+            for query in call.queries
+        ]
 
     def _scope(self, turn: Turn, dialogue: Dialogue, call: SearchCall) -> Scope:
         """Return the question's scope, narrowed to what a call names of it. What it
@@ -139,11 +135,9 @@ class ByModel:
         return narrowed(scope, YEAR, years, catalog, or_none=True)
 
     def _compute(self, turn: Turn, dialogue: Dialogue, call: FiguresCall) -> None:
-        turn.events.step("figures", "; ".join(call.query.indicators))
+        turn.events.step("figures", "; ".join(call.indicators))
         try:
-            table = self._tools.figures.answer(
-                call.query, turn.question.scope, in_english
-            )
+            table = self._tools.figures.answer(call, turn.question.scope, in_english)
         except InvalidRequestError as error:
             dialogue.problems.append(error.message)
             dialogue.needs_round = True

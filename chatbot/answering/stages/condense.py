@@ -4,7 +4,6 @@ model, or by rule.
 
 import re
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...domain.chat import Question, StepEvent, StepTiming
@@ -15,10 +14,8 @@ from ...domain.request import RequestContext
 from ...language.analysis import Analyzer
 from ...models.prompts import on_one_line
 from ...models.replies import prose, stage_prompt
-from ...models.replies.readers import json_values
 from ...models.replies.stream import Reply, complete
 from ...questions.follow_ups import FollowUps
-from ...questions.reading import read_by_model
 from ..answer import latest
 from ..budget import EXPLORING_SHARE, PLANNING_SHARE
 from ..turn import Turn
@@ -72,8 +69,7 @@ class Condense:
         the steps.
 
         The steps name who did it: `condense_model`, or `condense_rule` without a model
-        or where it failed. A model fills ``reading`` too. It fails where it writes no
-        question, or one about other countries or years than the rule.
+        or where it failed.
 
         ``ask_model``: whether there is budget for it.
         """
@@ -92,20 +88,17 @@ class Condense:
         if not ask_model or not self.chat_model.is_language_model:
             return replace(question, standalone=ruled), (by_rule,)
         started = time.perf_counter()
-        written, fields, usage = self._rewritten(question, request)
+        written, usage = self._rewritten(question, request)
         by_model = StepTiming.since("condense_model", started, usage)
-        if self.follow_ups.is_same_question(written, ruled):
-            reading = read_by_model(
-                written, fields, self.follow_ups.catalog, question.scope
-            )
-            return replace(question, standalone=written, reading=reading), (by_model,)
+        if written:
+            return replace(question, standalone=written), (by_model,)
         return replace(question, standalone=ruled), (by_model, by_rule)
 
     def _rewritten(
         self, question: Question, request: RequestContext
-    ) -> tuple[str, Mapping[str, object], Usage]:
+    ) -> tuple[str, Usage]:
         """Return the model's question, "" where it failed or wrote about something
-        else, and what else it said of it.
+        else.
         """
         conversation = _shown(question)
         values = {"conversation": conversation, "question": question.query}
@@ -114,16 +107,14 @@ class Condense:
         try:
             done = complete(self.chat_model, prompt, request, response)
         except ChatModelError as error:
-            return "", {}, response.usage_of_failed(error)
-        fields = _fields_of(done.text)
-        text = str(fields.get("question", done.text))
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
+            return "", response.usage_of_failed(error)
+        lines = [line.strip() for line in done.text.splitlines() if line.strip()]
         written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
         terms = set(self.analyzer.terms(f"{question.query} {conversation}"))
         shares_words = not terms.isdisjoint(self.analyzer.terms(written))
         if not shares_words or len(written) > MAX_REWRITTEN_CHARACTERS:
             written = ""
-        return written, fields, done.usage
+        return written, done.usage
 
 
 def _shown(question: Question) -> str:
@@ -135,11 +126,3 @@ def _shown(question: Question) -> str:
             text = f"{text[:ANSWER_CHARACTERS_SHOWN]} …"
         shown.append(replace(message, content=text))
     return "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
-
-
-def _fields_of(text: str) -> Mapping[str, object]:
-    """Return the first JSON object of a reply that has a question."""
-    for value in json_values(text):
-        if isinstance(value, Mapping) and isinstance(value.get("question"), str):
-            return value
-    return {}

@@ -10,8 +10,6 @@ from ...language.zones import zones_in
 from ...search.mentions import names_country
 from ...search.scope import describe
 from ...search.subjects import mentioned_countries
-from ..dialogue import Dialogue
-from ..tools.calls import SearchCall
 from ..turn import Draft, Turn
 from ..writers.nothing import NothingFound, years_missing
 
@@ -27,7 +25,11 @@ class IsEnough:
     def run(self, turn: Turn) -> Draft | None:
         found = turn.found
         if turn.dialogue is not None:
-            return self._of_plan(turn, turn.dialogue)
+            # The model says itself whether passages answer.
+            plan = turn.dialogue.plan
+            if found.hits or turn.dialogue.passages or not plan.queries:
+                return None
+            return self.nothing.write(turn, ())
         if found.is_enough or turn.mode is None:
             return None
         if turn.absent is not None:
@@ -52,17 +54,6 @@ class IsEnough:
         if verdict == "nothing" and (turn.settings.on_empty != "relax" or not hits):
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
-        return None
-
-    def _of_plan(self, turn: Turn, dialogue: Dialogue) -> Draft | None:
-        """End the question only where what the model called brought nothing at all: it
-        says itself whether passages answer.
-        """
-        hits = turn.found.hits
-        was_searched = any(isinstance(one, SearchCall) for one in dialogue.plan.calls)
-        if not hits and not dialogue.passages and was_searched:
-            return self.nothing.write(turn, ())
-        turn.closest_only = not dialogue.passages and turn.judge.is_far(hits)
         return None
 
     def _of_absent(self, turn: Turn, countries: Sequence[NamedCountry]) -> Draft | None:

@@ -74,14 +74,14 @@ def hints_of(turn: Turn) -> list[str]:
     """Return what a rule has read in a question, for a model that plans: misspelt
     names, and groups of countries with the members that have a report.
     """
-    reading = turn.reading
-    hints = taken_as(reading, {}, in_english)
-    groups = [named.group for named in reading.groups]
+    hints = taken_as(turn.reading, {}, in_english)
+    groups = [named.group for named in turn.reading.groups]
     if groups:
-        scope = turn.question.scope
-        reports = reports_of_groups(groups, scope, turn.catalog, in_english)
-        names = ", ".join(str(country) for country in reports.countries)
-        hints.append(f"{reports.in_words(in_english)} {names}".strip())
+        reports = reports_of_groups(
+            groups, turn.question.scope, turn.catalog, in_english
+        )
+        names = ", ".join(map(str, reports.countries))
+        hints.append(f"{reports.in_words(in_english)} {names}")
     return hints
 
 

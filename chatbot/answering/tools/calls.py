@@ -1,5 +1,5 @@
-"""The calls of tools that a model plans with: their arguments, their descriptions for
-the model, and how they are read from its reply.
+"""The calls of tools that a model plans with (`calls.toml` describes them to it), and
+how they are read from its reply.
 
 A server that knows tools is sent `TOOLS`; any other the JSON schema of the same calls,
 or a description in words. `models/chat/openai.py` gives the calls of the first as the
@@ -9,105 +9,123 @@ text that the second writes: ``{"calls": [{"tool": "search", "queries": [...]}]}
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
 
 from ...domain.chat import ToolSpec
-from ...domain.figure_query import AnyStep, FigureQuery, Step
+from ...domain.errors import read_table
+from ...domain.figure_query import AnyStep, FigureQuery
 from ...models.replies import Shape
 from ...models.replies.readers import MAX_QUESTION_CHARACTERS, json_values
 from ...models.replies.stream import readable
 
 MAX_CALLS = 8
 """Calls of one plan."""
-Query = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS)]
 
 
 def _as_list(value: object) -> object:
-    """Return what a model writes for a list: the list, one value alone, or nothing."""
-    if value is None or value == "":
-        return []
-    return value if isinstance(value, list | tuple) else [value]
+    """Return a list that a model wrote, or one value that it wrote for a list."""
+    return value if isinstance(value, list) else [value]
 
 
+Query = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS)]
 Names = Annotated[list[str], BeforeValidator(_as_list), Field(max_length=60)]
 Years = Annotated[list[int], BeforeValidator(_as_list), Field(max_length=60)]
 
 
 class ToolArguments(BaseModel):
-    """The arguments of one call. Fields that a model adds are left out."""
+    """The arguments of one call. Fields that a model adds are left out. ``more``: it
+    wants to see what is found before it goes on.
+    """
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
-
-
-class SearchCall(ToolArguments):
-    """Find passages. One query for each thing and side that is asked."""
-
-    tool: Literal["search"] = "search"
-    queries: Annotated[list[Query], BeforeValidator(_as_list)] = Field(
-        min_length=1, max_length=8
-    )
-    countries: Names = []
-    """Only where the question is about these."""
-    editions: Years = []
-    """Years of reports."""
-    years: Years = []
-    """Years of figures, which are no filter."""
     more: bool = False
 
 
-class FiguresCall(ToolArguments):
-    """Compute from the table of figures."""
+class SearchCall(ToolArguments):
+    """``editions`` are years of reports, ``years`` those of figures: no filter."""
 
-    tool: Literal["figures"] = "figures"
-    query: FigureQuery
+    tool: Literal["search"]
+    queries: Annotated[list[Query], BeforeValidator(_as_list), Field(max_length=8)]
+    countries: Names = []
+    editions: Years = []
+    years: Years = []
+
+
+_FIELDS_OF_STEP = {
+    operation: kind.model_fields.keys()
+    for kind in get_args(get_args(AnyStep)[0])
+    for operation in get_args(kind.model_fields["op"].annotation)
+}
+
+
+def _steps(value: object) -> object:
+    """Return each step with the fields of its operation: models see one kind of step
+    with the fields of all.
+    """
+    if not isinstance(value, list):
+        return value
+    steps = []
+    for step in value:
+        if isinstance(step, dict):
+            known = _FIELDS_OF_STEP.get(step.get("op"), step)
+            steps.append({name: step[name] for name in known if name in step})
+    return steps
+
+
+class FiguresCall(FigureQuery):
+    """A query over the table of figures."""
+
+    model_config = ConfigDict(extra="ignore")
+    tool: Literal["figures"]
+    steps: Annotated[tuple[AnyStep, ...], BeforeValidator(_steps)] = ()
     more: bool = False
 
 
 class ReadCall(ToolArguments):
-    """Read a section, or a page, of one report."""
+    """A section or a page of one report, or its beginning."""
 
-    tool: Literal["read"] = "read"
+    tool: Literal["read"]
     report: str = Field(min_length=1, max_length=300)
     heading: str = Field("", max_length=300)
     page: int | None = Field(None, ge=1)
-    more: bool = False
 
 
 class EarlierCall(ToolArguments):
-    """Take the passages that earlier answers cite."""
+    """The passages that earlier answers cite."""
 
-    tool: Literal["earlier"] = "earlier"
-    more: bool = False
+    tool: Literal["earlier"]
 
 
 class AskBackCall(ToolArguments):
-    """Ask the person back."""
+    """A question to the person."""
 
-    tool: Literal["ask_back"] = "ask_back"
+    tool: Literal["ask_back"]
     question: str = Field(min_length=1, max_length=1000)
-    more: bool = False
 
 
 class AnswerCall(ToolArguments):
     """Nothing more is needed for the answer."""
 
-    tool: Literal["answer"] = "answer"
-    more: bool = False
+    tool: Literal["answer"]
 
 
-AnyCall: TypeAlias = (
-    SearchCall | FiguresCall | ReadCall | EarlierCall | AskBackCall | AnswerCall
+AnyCall = SearchCall | FiguresCall | ReadCall | EarlierCall | AskBackCall | AnswerCall
+_CALL: TypeAdapter[AnyCall] = TypeAdapter(
+    Annotated[AnyCall, Field(discriminator="tool")]
 )
-_CALLS: Mapping[str, type[AnyCall]] = {
-    "search": SearchCall,
-    "figures": FiguresCall,
-    "read": ReadCall,
-    "earlier": EarlierCall,
-    "ask_back": AskBackCall,
-    "answer": AnswerCall,
-}
+TOOLS = tuple(
+    ToolSpec(name, tool["description"], tool["parameters"])
+    for name, tool in read_table(__package__, "calls").items()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +134,8 @@ class Plan:
     them.
     """
 
-    calls: Sequence[AnyCall]
-    text: str
+    calls: Sequence[AnyCall] = ()
+    text: str = ""
 
     @property
     def more(self) -> bool:
@@ -134,25 +152,33 @@ class Plan:
         return list(dict.fromkeys(queries))
 
 
-NO_PLAN = Plan((), "")
+NO_PLAN = Plan()
 
 
 def plan_shape() -> Shape[Plan]:
     """Return the shape of a reply that calls tools."""
+    kinds = []
+    for tool in TOOLS:
+        fields = {"tool": {"enum": [tool.name]}, **tool.parameters["properties"]}
+        kinds.append({"type": "object", "properties": fields, "required": ["tool"]})
+    schema = {
+        "title": "calls",
+        "type": "object",
+        "properties": {"calls": {"type": "array", "items": {"anyOf": kinds}}},
+        "required": ["calls"],
+    }
     repair = f"Your reply has no calls that can be read. {as_json_in_words()}"
-    return Shape(_SCHEMA, read_plan, repair)
+    return Shape(schema, read_plan, repair)
 
 
 def as_json_in_words() -> str:
     """Return how calls are written by a model without tools."""
-    fields = "; ".join(
+    fields = [
         f"{tool.name}({', '.join(tool.parameters['properties'])})" for tool in TOOLS
-    )
-    call = {"tool": "search", "queries": ["What is the inflation rate of Kenya?"]}
-    example = json.dumps({"calls": [call]})
+    ]
     return (
-        f"Write only JSON with the calls that you want, like {example}. Their fields: "
-        f'{fields}. A step of figures: {", ".join(_OPERATIONS)} as "op".'
+        'Write only JSON with the calls that you want, like {"calls": [{"tool": '
+        f'"search", "queries": ["..."]}}]}}. Their fields: {"; ".join(fields)}.'
     )
 
 
@@ -161,14 +187,12 @@ def read_plan(reply: str) -> Plan | None:
     calls: list[AnyCall] = []
     for fields in _written_calls(json_values(readable(reply))):
         call = _read_call(fields)
-        if call is not None and len(calls) < MAX_CALLS:
+        if call is not None:
             calls.append(call)
     if not calls:
         return None
-    written = [
-        call.model_dump(mode="json", exclude_unset=True) | {"tool": call.tool}
-        for call in calls
-    ]
+    calls = calls[:MAX_CALLS]
+    written = [call.model_dump(mode="json", exclude_unset=True) for call in calls]
     return Plan(calls, json.dumps({"calls": written}, ensure_ascii=False))
 
 
@@ -188,175 +212,11 @@ def _written_calls(values: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
 def _read_call(fields: Mapping[str, Any]) -> AnyCall | None:
     arguments = fields.get("arguments", fields)
     if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments or "{}")
-        except ValueError:
-            return None
+        arguments = next(iter(json_values(arguments)), {})
     if not isinstance(arguments, Mapping):
         return None
-    name = fields.get("tool", fields.get("name"))
-    kind = _CALLS.get(name) if isinstance(name, str) else None
-    if kind is None:
-        return None
-    given = {key: value for key, value in arguments.items() if value is not None}
-    if kind is FiguresCall:
-        given = {**given, "query": _figure_fields(given)}
+    given = {name: value for name, value in arguments.items() if value is not None}
     try:
-        return kind.model_validate({**given, "tool": name})
+        return _CALL.validate_python({**given, "tool": fields.get("tool")})
     except ValidationError:
         return None
-
-
-def _figure_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a `FigureQuery`, each step with those of its operation: the
-    schema that models see has one kind of step with the fields of all.
-    """
-    inner = given.get("query")
-    source = inner if isinstance(inner, Mapping) else given
-    fields = {name: source[name] for name in FigureQuery.model_fields if name in source}
-    for name in ("indicators", "subjects", "years", "editions", "steps"):
-        if name in fields:
-            fields[name] = _as_list(fields[name])
-    steps = fields.get("steps", [])
-    fields["steps"] = [_step_fields(step) for step in steps if isinstance(step, dict)]
-    return fields
-
-
-def _step_fields(step: Mapping[str, Any]) -> dict[str, Any]:
-    for kind in _STEPS:
-        if step.get("op") in get_args(kind.model_fields["op"].annotation):
-            return {
-                name: value
-                for name, value in step.items()
-                if name in kind.model_fields and value is not None
-            }
-    return dict(step)
-
-
-_STEPS: tuple[type[Step], ...] = get_args(get_args(AnyStep)[0])
-_OPERATIONS = [
-    operation
-    for kind in _STEPS
-    for operation in get_args(kind.model_fields["op"].annotation)
-]
-
-
-def _list_of(kind: str) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": kind}}
-
-
-def _step_schema() -> dict[str, Any]:
-    """Return the schema of a step: the fields of all operations."""
-    properties: dict[str, Any] = {}
-    for kind in _STEPS:
-        for name in kind.model_fields:
-            properties[name] = {"type": _STEP_TYPES.get(name, "string")}
-    properties["op"] = {"type": "string", "enum": _OPERATIONS}
-    properties["of"] = {"type": "string", "enum": ["subjects", "indicators", "years"]}
-    return {"type": "object", "properties": properties, "required": ["op"]}
-
-
-_STEP_TYPES = {
-    "percent": "boolean",
-    "lowest": "boolean",
-    "most": "integer",
-    "value": "number",
-    "upper": "number",
-    "times": "number",
-    "negated": "boolean",
-}
-_MORE = {
-    "type": "boolean",
-    "description": "True only where the next call depends on what this one brings.",
-}
-
-
-def _tool(name: str, required: Sequence[str], **properties: Any) -> ToolSpec:
-    parameters = {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-    }
-    return ToolSpec(name, str(_CALLS[name].__doc__), parameters)
-
-
-TOOLS = (
-    _tool(
-        "search",
-        ["queries"],
-        queries=_list_of("string"),
-        countries=_list_of("string"),
-        editions=_list_of("integer"),
-        years=_list_of("integer"),
-        more=_MORE,
-    ),
-    _tool(
-        "figures",
-        ["indicators"],
-        indicators=_list_of("string"),
-        subjects=_list_of("string"),
-        years=_list_of("integer"),
-        editions=_list_of("integer"),
-        steps={"type": "array", "items": _step_schema()},
-        more=_MORE,
-    ),
-    _tool(
-        "read",
-        ["report"],
-        report={"type": "string"},
-        heading={"type": "string"},
-        page={"type": "integer"},
-        more=_MORE,
-    ),
-    _tool("earlier", []),
-    _tool("answer", []),
-    _tool("ask_back", ["question"], question={"type": "string"}),
-)
-
-
-def _strict(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema within OpenAI's strict mode: every field is there, those that
-    need not be as null.
-    """
-    if schema["type"] == "array":
-        return {"type": "array", "items": _strict(schema["items"])}
-    if schema["type"] != "object":
-        return dict(schema)
-    properties = {}
-    for name, field in schema["properties"].items():
-        described = _strict(field)
-        if name not in schema["required"]:
-            described = {"anyOf": [described, {"type": "null"}]}
-        properties[name] = described
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _strict_call(tool: ToolSpec) -> dict[str, Any]:
-    name = {"type": "string", "enum": [tool.name]}
-    parameters = tool.parameters
-    return _strict(
-        {
-            "type": "object",
-            "properties": {"tool": name, **parameters["properties"]},
-            "required": ["tool", *parameters["required"]],
-        }
-    )
-
-
-_SCHEMA: Mapping[str, Any] = {
-    "title": "calls",
-    "type": "object",
-    "properties": {
-        "calls": {
-            "type": "array",
-            "items": {"anyOf": [_strict_call(tool) for tool in TOOLS]},
-        }
-    },
-    "required": ["calls"],
-    "additionalProperties": False,
-}

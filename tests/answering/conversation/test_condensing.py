@@ -30,9 +30,6 @@ FAILURES = {
     "empty": Reply([""]),
     "thoughts only": Reply(["<think>endless"]),
     "unrelated": Reply(["Certainly!"]),
-    "another country": Reply(["Why is the growth rate of Mali so high?"]),
-    "a year": Reply(["Why was the growth rate of Kenya so high in 2021?"]),
-    "an answer": Reply(["The growth rate of Kenya is 2.09%."]),
     "too long": Reply(["Kenya " * MAX_REWRITTEN_CHARACTERS]),
     "error": Reply(status=500),
     "drop": Reply(["half"], ending="drop"),
@@ -87,31 +84,10 @@ class TestByModel:
         server.chat(Reply([written]))
         assert condense(services)[0] == "Why does Kenya grow?"
 
-    def test_the_model_says_too_what_the_question_is_about(
-        self, services, server
-    ) -> None:
-        written = (
-            '{"question": "Is the growth rate of Kenya the cause?", "countries": '
-            '["Kenya"], "kind": "prose"}'
-        )
+    def test_no_rule_overrules_the_model(self, services, server) -> None:
+        written = "Why was the growth rate of Mali higher than that of Kenya in 2021?"
         server.chat(Reply([written]))
-        follow_ups = FollowUps(
-            analyzer("english"), REPORTS, lambda text, headings: False
-        )
-        model = services.models.chat
-        condenser = Condense(
-            follow_ups=follow_ups, chat_model=model, analyzer=analyzer("english")
-        )
-        condensed, _ = condenser.condense(
-            replace(question("and why?"), history=HISTORY), RequestContext()
-        )
-        assert condensed.reading is not None
-        assert (
-            condensed.reading.text
-            == condensed.standalone
-            == "Is the growth rate of Kenya the cause?"
-        )
-        assert condensed.reading.kind == "prose"
+        assert condense(services) == (written, ["condense_model"], 1)
 
     @pytest.mark.parametrize("reply", FAILURES.values(), ids=FAILURES)
     def test_a_failure_or_nonsense_leaves_it_to_the_rule(
