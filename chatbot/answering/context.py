@@ -83,8 +83,12 @@ def _more_of_section(
     for one in around:
         if one.section != chunk.section or one.id in shown:
             continue
-        if one.text[-80:] not in passage.wider_text:
-            sides["above" if one.ordinal < chunk.ordinal else "below"] = None
+        if one.text[-80:] in passage.wider_text:
+            continue
+        side = "below"
+        if one.ordinal < chunk.ordinal:
+            side = "above"
+        sides[side] = None
     return " and ".join(sides)
 
 
@@ -241,8 +245,6 @@ def _report_line(hit: SearchHit) -> str:
     year = on_one_line(str(hit.chunk.metadata.get("year") or ""))
     if year and year not in title:
         title = f"{title}, edition {year}"
-    if hit.general:
-        title = f"{title} (general document, about no country)"
     return f"# {title}"
 
 

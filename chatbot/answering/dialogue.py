@@ -112,7 +112,10 @@ class Dialogue:
         """Return the prompt for the answer, with these of the passages that were not
         said before.
         """
-        shown = [one for one in self.passages[self.said :] if one.number in numbers]
+        shown = []
+        for passage in self.passages[self.said :]:
+            if passage.number in numbers:
+                shown.append(passage)
         return self._prompt([*self.messages, *self._round(shown, _WANTED_ANSWER)])
 
     def _budget(self) -> int:
@@ -200,11 +203,10 @@ def library(catalog: Catalog, indicators: Indicators, scope: Scope) -> str:
     left = int(_BOUNDS["inventory_tokens"]["value"])
     lines = [inventory(catalog, scope)]
     left -= estimate_tokens(lines[0])
-    untagged = [
-        on_one_line(record.title)
-        for record in catalog.all(scope)
-        if COUNTRY not in record.metadata
-    ]
+    untagged = []
+    for record in catalog.all(scope):
+        if COUNTRY not in record.metadata:
+            untagged.append(on_one_line(record.title))
     documents = _as_many(untagged, left // 2)
     if documents:
         lines.append(f"Documents of no country: {'; '.join(documents)}")
@@ -234,8 +236,7 @@ def _cut(text: str) -> str:
     if len(text) <= most:
         return text
     kept = text[:most].rpartition("\n")[0]
-    left_out = text[len(kept) :].count("\n")
-    return f"{kept}\n({left_out} more rows)"
+    return f"{kept}\n(and more rows)"
 
 
 def _citation(by_number: Mapping[int, int], number: str) -> str:

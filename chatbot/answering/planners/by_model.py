@@ -54,12 +54,13 @@ class ByModel:
         return searches
 
     def keep(self, turn: Turn, results: Sequence[Retrieval | None]) -> None:
-        found = [
-            (key, result.hits)
-            for key, result in zip(self._keys, results, strict=True)
-            if result
-        ]
-        most = sum(len(hits) for _, hits in found)
+        found = []
+        most = 0
+        for key, result in zip(self._keys, results, strict=True):
+            if result is None:
+                continue
+            found.append((key, result.hits))
+            most += len(result.hits)
         turn.found.add(turn.found.unseen(found, most=most))
 
     def _next_plan(self, turn: Turn, dialogue: Dialogue) -> Plan | None:
@@ -104,16 +105,13 @@ class ByModel:
         self, turn: Turn, dialogue: Dialogue, call: SearchCall
     ) -> list[Search]:
         scope = self._scope(turn, dialogue, call)
-        years = " ".join(
-            str(year)
-            for year in call.years
-            if not any(str(year) in query for query in call.queries)
-        )
+        asked = " ".join(call.queries)
+        years = ""
+        for year in call.years:
+            if str(year) not in asked:
+                years = f"{years} {year}"
         most = max(turn.question.top_k, MAX_PASSAGES)
-        return [
-            Search(query, f"{query} {years}".strip(), scope, most)
-            for query in call.queries
-        ]
+        return [Search(query, f"{query}{years}", scope, most) for query in call.queries]
 
     def _scope(self, turn: Turn, dialogue: Dialogue, call: SearchCall) -> Scope:
         """Return the question's scope, narrowed to what a call names of it. What it
@@ -165,30 +163,31 @@ class ByModel:
             ids += message.cited.chunk_ids
         scope = turn.question.scope
         chunks = self._tools.read.passages.get(list(dict.fromkeys(ids)))
-        hits = [
-            SearchHit(chunk, found_by=("earlier",))
-            for chunk in chunks
-            if scope.matches(chunk.metadata) and scope.holds(chunk.collection)
-        ]
+        hits = []
+        for chunk in chunks:
+            if not scope.holds(chunk.collection):
+                continue
+            if not scope.matches(chunk.metadata):
+                continue
+            hits.append(SearchHit(chunk, found_by=("earlier",)))
         turn.found.add(turn.found.unseen([("earlier", hits)], most=len(hits)))
 
 
 def report_named(name: str, turn: Turn) -> DocumentRecord | None:
     """Return the report in scope whose title, file name, country and edition have all
-    words of a name: of several the one with the fewest others, of these the newest.
+    words of a name: of several the one with the fewest others, the last by title.
     """
     words = _words_of(name)
     best: DocumentRecord | None = None
-    best_key = (0, "")
+    fewest = 0
     for record in turn.catalog.all(turn.question.scope):
         values = " ".join(str(value) for value in record.metadata.values())
         own = _words_of(f"{record.title} {record.name} {values}")
         if not words or not words <= own:
             continue
-        key = (-len(own), str(record.metadata.get(YEAR, "")))
-        if best is None or key > best_key:
+        if best is None or len(own) <= fewest:
             best = record
-            best_key = key
+            fewest = len(own)
     return best
 
 

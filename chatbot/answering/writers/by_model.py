@@ -1,11 +1,9 @@
 """Writes the answer from what a model's own calls of tools have found."""
 
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...domain import Context, SearchHit
-from ...domain.chat import Prompt, StepTiming
+from ...domain.chat import Prompt
 from ...search.compression import Neighbours
 from ..turn import Draft, Turn
 from .prose import Prose
@@ -31,8 +29,6 @@ class AnswerOfPlan(Prose):
         self, turn: Turn, hits: Sequence[SearchHit], around: Neighbours | None
     ) -> Context:
         """Return the passages that the dialogue has chosen."""
-        started = time.perf_counter()
         assert turn.dialogue is not None, "the stage `plan` has run"
         passages = tuple(turn.dialogue.passages)
-        turn.limits.spending.add(StepTiming.since("context", started))
-        return replace(Context(passages), reports=turn.scope.documents)
+        return Context(passages, reports=turn.scope.documents)

@@ -280,8 +280,6 @@ class ToolCalls:
             key = place if index is None else index
             name = _part(call, "function", "name")
             arguments = _part(call, "function", "arguments")
-            if isinstance(arguments, dict):
-                arguments = json.dumps(arguments, ensure_ascii=False)
             if isinstance(name, str):
                 self._names[key] = self._names.get(key, "") or name
             if isinstance(arguments, str):
