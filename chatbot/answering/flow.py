@@ -60,6 +60,7 @@ STAGES = (
     # Read the question.
     "condense",  # completes a follow-up from its conversation
     "alone",  # leaves out what is from earlier, where that finds more
+    "translate",  # reads another language as English, by the glossary
     "spelling",  # reads misspelt words as those of the reports
     "read",  # finds the language, and the names of countries, years, reports
     # Answer without a search.

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Annotated
 
@@ -104,6 +104,7 @@ class GlossaryEntry:
 
     ``heading`` and ``label`` are those of the figures that it stands for, "" = none.
     ``formula``: how it is computed from other figures, "[Exports] - [Imports]".
+    ``translations``: ways to say the term in other languages, by their ISO 639-1 code.
     ``source``: the id of the report that defines it, SAMPLE_GLOSSARY, or "" for an
     imported entry. ``passage``: the ordinal of the defining passage.
     """
@@ -116,3 +117,4 @@ class GlossaryEntry:
     formula: str = ""
     source: str = ""
     passage: Hidden[int | None] = None
+    translations: Mapping[str, Texts] = field(default_factory=dict, hash=False)

@@ -114,10 +114,7 @@ def demonyms() -> dict[str, Texts]:
     """
     codes_of = dict[str, Texts]()
     people = _NAMES["people"]
-    forms = [
-        (normalise(_CODES.sub("", one)), tuple(_CODES.findall(one)))
-        for one in people["others"].split(",")
-    ]
+    forms = _listed_people("others")
     for pattern, suffix in people["usual"]:
         forms += [
             (re.sub(pattern, suffix, name, count=1), (code,))
@@ -130,6 +127,34 @@ def demonyms() -> dict[str, Texts]:
                 form if form.endswith(_SAME_IN_PLURAL) else f"{form}s", codes
             )
     return {form: codes for form, codes in codes_of.items() if form not in _codes()}
+
+
+@lru_cache(maxsize=1)
+def foreign_demonyms() -> dict[str, Texts]:
+    """Return ISO-3 codes by demonym in Spanish, French, Portuguese and Arabic, with
+    the English ones. What is also a name is no demonym.
+    """
+    codes_of = dict(demonyms())
+    for form, codes in _listed_people("foreign_others"):
+        codes_of.setdefault(form, codes)
+        codes_of.setdefault(f"{form}s", codes)
+    names = foreign_names() | country_names()
+    for pattern, endings in _NAMES["people"]["foreign"]:
+        for name, code in names.items():
+            stem = re.fullmatch(pattern, name)
+            if stem is None or " " in name:
+                continue
+            for ending in endings.split():
+                codes_of.setdefault(f"{stem[1]}{ending}", (code,))
+    return {form: codes for form, codes in codes_of.items() if form not in names}
+
+
+def _listed_people(table: str) -> list[tuple[str, Texts]]:
+    """Return demonyms with the codes of their countries."""
+    return [
+        (normalise(_CODES.sub("", one)), tuple(_CODES.findall(one)))
+        for one in _NAMES["people"][table].split(",")
+    ]
 
 
 def usual_name(code: str) -> str:

@@ -23,6 +23,7 @@ from .countries import (
     country_code,
     country_names,
     demonyms,
+    foreign_demonyms,
     foreign_names,
     normalise,
     usual_name,
@@ -54,6 +55,7 @@ _WORDS_TOO, _NO_CODES, _FOREIGN_WORDS, _NO_NAMES = (
 )
 _ARABIC_LEADS = frozenset("وفبكل")
 """Arabic writes "and", "in", "for" and the like with the word behind them."""
+_ARABIC_ARTICLE = re.compile("^[وف]?(?:[بك]?ال|لل)")
 SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
 """Short names of two countries: whichever the reports have is meant."""
 
@@ -102,11 +104,12 @@ def keys_in(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """Keys by normalised name, and of how many words a name is at most that begins with
-    a word.
+    """Keys by normalised name and by demonym, and of how many words a name is at most
+    that begins with a word.
     """
 
     keys: dict[str, Texts]
+    people: dict[str, Texts]
     words: dict[str, int]
 
 
@@ -130,13 +133,14 @@ def _lookup(library: Texts, foreign: bool) -> _Lookup:
         **SEVERAL,
         **library_names,
     }
+    people = foreign_demonyms() if foreign else demonyms()
     longest: dict[str, int] = {}
-    for name in filter(None, [*keys, *demonyms()]):
+    for name in filter(None, [*keys, *people]):
         words = name.split()
         longest[words[0]] = max(
             longest.get(words[0], 0), len(words) + 1
         )  # and an article behind it: "Gambia, The"
-    return _Lookup(keys, longest)
+    return _Lookup(keys, people, longest)
 
 
 def _find(
@@ -175,7 +179,7 @@ def _at(
     }
     longest = max(lookup.words.get(word, not word.isascii()) for word in first)
     for count in range(min(longest, len(words)), 0, -1):
-        if country := _named(text, words[:count], lookup.keys):
+        if country := _named(text, words[:count], lookup):
             return country, count
     for count in range(min(2, len(words)), 0, -1) if misspelt else ():
         start = words[0].start()
@@ -192,7 +196,7 @@ def _at(
 
 
 def _named(
-    text: str, span: list[re.Match[str]], names: dict[str, Texts]
+    text: str, span: list[re.Match[str]], lookup: _Lookup
 ) -> NamedCountry | None:
     start = span[0].start()
     end = span[-1].end()
@@ -213,18 +217,22 @@ def _named(
         ):
             continue
         whole = NamedCountry((), wording, start, start + len(wording))
-        if name in demonyms():
-            return replace(whole, keys=demonyms()[name], by_people=True)
+        bare = _ARABIC_ARTICLE.sub("", name)
+        people = lookup.people.get(name) or lookup.people.get(bare)
+        if people is not None:
+            return replace(whole, keys=people, by_people=True)
+        if bare != name and bare in lookup.keys:
+            return replace(whole, keys=lookup.keys[bare])
         lead = next(
             (
                 cut
                 for cut in (0, 1, 2)
-                if name[cut:] in names and _ARABIC_LEADS.issuperset(name[:cut])
+                if name[cut:] in lookup.keys and _ARABIC_LEADS.issuperset(name[:cut])
             ),
             None,
         )
         if lead is not None:
-            return replace(whole, keys=names[name[lead:]])
+            return replace(whole, keys=lookup.keys[name[lead:]])
     return None
 
 

@@ -23,7 +23,7 @@ _SPELLINGS = {
     ),
     "german": re.compile(r"\b[a-z]*[äöüß]"),
     "portuguese": re.compile(
-        r"\b[a-zç]*[ãõ]|(?<=[a-zç][ãõ])[eo]s?\b|\b[a-z]*(?:ç[ao]|[áâêíóôú])|\b(?:[Qq]uais|[Qq]uant[ao]s|[Oo]nde)\b"
+        r"\b[a-zç]*[ãõ]|(?<=[a-zç][ãõ])[eo]s?\b|\b[a-z]*(?:ç[ao]|[áâêíóôú])|\bé\b|\b(?:[Qq]uais|[Qq]uant[ao]s|[Oo]nde)\b"
     ),
 }
 """Signs of a language besides its stop words; a word with a capital may be a name."""
@@ -59,6 +59,7 @@ def language_of(
         key=lambda language: (
             signs[language],
             language == preferred,
+            language in {"spanish", "french", "portuguese"},
             language == "spanish",
         ),
     )

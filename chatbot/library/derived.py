@@ -21,6 +21,7 @@ from ..language.groups import split_words
 from ..language.sentences import sentences
 from ..models.prompts import inert, on_one_line, render
 from ..models.replies.stream import complete
+from ..questions.tongues import CODES
 from .loaders.records import read_table
 
 MAX_CHARACTERS = 900
@@ -31,6 +32,8 @@ _SUBSTANCE = re.compile(
 )
 """A whole sentence: no figure, no label with its value, no source line."""
 COLUMNS = ("term", "meaning", "other_words", "heading", "label", "formula")
+LANGUAGE_COLUMNS = tuple(CODES.values())
+"""Columns with ways to say a term in other languages."""
 NEEDED = COLUMNS[:2]
 _LIST = re.compile(
     r"\b(?:abbreviations|acronyms|glossary|abreviaturas|acrónimos|siglas|glosario|abréviations|acronymes|sigles|glossaire)\b",
@@ -213,13 +216,13 @@ def rows_of_table(
 
 
 def read_glossary(path: Path) -> list[GlossaryEntry]:
-    """Return the entries of a CSV table with the columns COLUMNS; only NEEDED are
-    required. Raises as `rows_of_table` does, and InvalidRequestError: a term is there
-    twice.
+    """Return the entries of a CSV table with the columns COLUMNS and LANGUAGE_COLUMNS;
+    only NEEDED are required. Raises as `rows_of_table` does, and InvalidRequestError: a
+    term is there twice.
     """
     rows: dict[tuple[str, str, str], int] = {}
     entries: list[GlossaryEntry] = []
-    for line, row in rows_of_table(path, COLUMNS, NEEDED):
+    for line, row in rows_of_table(path, COLUMNS + LANGUAGE_COLUMNS, NEEDED):
         first = rows.setdefault(
             (row["term"].casefold(), row["heading"], row["label"]), line
         )
@@ -230,6 +233,7 @@ def read_glossary(path: Path) -> list[GlossaryEntry]:
             )
         if row["formula"]:
             read_formula(row["formula"])
+        said_in = {code: split_words(row[code]) for code in LANGUAGE_COLUMNS}
         entries.append(
             GlossaryEntry(
                 row["term"],
@@ -238,6 +242,7 @@ def read_glossary(path: Path) -> list[GlossaryEntry]:
                 row["heading"],
                 row["label"],
                 row["formula"],
+                translations={code: said for code, said in said_in.items() if said},
             )
         )
     return entries

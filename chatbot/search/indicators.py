@@ -67,7 +67,7 @@ class _Group(NamedTuple):
     number: int
 
 
-class _Topic(NamedTuple):
+class Topic(NamedTuple):
     """The words that are asked for, and how much each word weighs."""
 
     terms: frozenset[str]
@@ -276,7 +276,7 @@ class IndicatorIndex:
         keys: Sequence[Key],
         request: RequestContext | None = None,
         least: float = 0.0,
-    ) -> tuple[_Topic, Mapping[Key, Near]]:
+    ) -> tuple[Topic, Mapping[Key, Near]]:
         """Return what is asked, and how near the best phrase of each key is to it,
         without keys that cannot score ``least``. Words are weighed by the headings of
         the glossary and of ``keys``: the same question weighs the same.
@@ -299,7 +299,7 @@ class IndicatorIndex:
         weight = cache(
             lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term]))
         )
-        topic_words = _Topic(frozenset(self._terms(topic)), weight)
+        topic_words = Topic(frozenset(self._terms(topic)), weight)
         # All at once, and not by `@`: its threads take 27 ms of CPU while they wait.
         cosines = np.vecdot(vectors, self._embedder.embed_query(topic, request=request))
         nearest = np.maximum.reduceat(cosines, starts).tolist()

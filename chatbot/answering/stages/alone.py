@@ -65,10 +65,10 @@ class AskAlone:
         """
         if not self.follow_ups.could_stand_alone(question.query):
             return False
-        verdict, hits_of_earlier = self._judged(turn, question)
+        verdict, hits_of_earlier = judge_alone(self.tools, turn, question)
         if verdict == "answers":
             return False
-        verdict_alone, hits = self._judged(turn, alone)
+        verdict_alone, hits = judge_alone(self.tools, turn, alone)
         gain = VERDICTS.index(verdict_alone) - VERDICTS.index(verdict)
         if not gain:
             # Its subject may have a name that only the one search has found.
@@ -78,20 +78,19 @@ class AskAlone:
             return False
         return not _is_of_several(question.query, hits)
 
-    def _judged(
-        self, turn: Turn, question: Question
-    ) -> tuple[Verdict, list[SearchHit]]:
-        """Return how well a question is answered, and the hits, best first."""
-        with turn.asking(_read(turn, question)):
-            text = question.search_text
-            search = Search(
-                text, text, turn.question.scope, question.top_k, is_alone=True
-            )
-            found = self.tools.search.try_out(turn, search)
-            if found is None:
-                return "nothing", []
-            hits = turn.judge.said_first(turn.reading, found.hits)
-            return turn.judge.verdict(turn.reading, hits), hits
+
+def judge_alone(
+    tools: Tools, turn: Turn, question: Question
+) -> tuple[Verdict, list[SearchHit]]:
+    """Return how well the reports answer a question, and the hits, best first."""
+    with turn.asking(_read(turn, question)):
+        text = question.search_text
+        search = Search(text, text, turn.question.scope, question.top_k, is_alone=True)
+        found = tools.search.try_out(turn, search)
+        if found is None:
+            return "nothing", []
+        hits = turn.judge.said_first(turn.reading, found.hits)
+        return turn.judge.verdict(turn.reading, hits), hits
 
 
 def _read(turn: Turn, question: Question) -> Question:

@@ -22,6 +22,7 @@ from ...answering.stages.reports import CountReports
 from ...answering.stages.route import ChooseMode
 from ...answering.stages.scope import ScopeOfQuestion
 from ...answering.stages.spelling import CorrectSpelling
+from ...answering.stages.translate import Translate
 from ...answering.tools import Tools
 from ...answering.tools.attachments import AttachmentTool
 from ...answering.tools.figures import FigureTool
@@ -45,6 +46,7 @@ from ...search.pipeline import Retriever
 from ...search.relevance import Bounds, Judge
 from ...search.scope import KnowledgeCollection
 from ...search.spelling import Spelling
+from ...search.translation import Translator
 
 
 def build_flow(
@@ -93,6 +95,7 @@ def build_flow(
     by_rule: Mapping[str, Stage] = {
         "condense": condense,
         "alone": AskAlone(tools, follow_ups),
+        "translate": Translate(Translator(reader.glossary), tools, language),
         "spelling": CorrectSpelling(spelling, passages),
         "read": ReadNames(),
         "missing": NothingOn(nothing),

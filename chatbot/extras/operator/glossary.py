@@ -11,7 +11,7 @@ from ...app.services.preparing import prepare_database
 from ...app.web.files import csv_text
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...language.groups import SEPARATOR
-from ...library.derived import COLUMNS, read_glossary
+from ...library.derived import COLUMNS, LANGUAGE_COLUMNS, read_glossary
 
 glossary = Commands("glossary")
 
@@ -23,9 +23,9 @@ glossary = Commands("glossary")
 )
 def import_terms(services: Services, file: Path, replace: bool) -> None:
     """Add the terms of a CSV table with the columns term, meaning, other_words, heading
-    and label.
+    and label, and a column for each other language (es, fr, pt, ar, ...).
 
-    Other words are separated by |. Heading and label are those of the figures that a
+    Words are separated by |. Heading and label are those of the figures that a
     term stands for, as the reports write them. A term with the same heading and label
     is replaced.
 
@@ -43,14 +43,12 @@ def export_terms(services: Services) -> None:
     """Print all terms as a CSV table, which `glossary import` reads.
 
     Example: python -m chatbot glossary export > terms.csv"""
-    rows = map(asdict, services.storage.glossary.entries())
-    table = csv_text(
-        (
-            {**row, "other_words": f" {SEPARATOR} ".join(row["other_words"])}
-            for row in rows
-        ),
-        COLUMNS,
-    )
+    rows = []
+    for row in map(asdict, services.storage.glossary.entries()):
+        words = {"other_words": row["other_words"], **row["translations"]}
+        cells = {name: f" {SEPARATOR} ".join(said) for name, said in words.items()}
+        rows.append({**row, **cells})
+    table = csv_text(rows, COLUMNS + LANGUAGE_COLUMNS)
     click.echo(table.replace("\r\n", "\n"), nl=False)
 
 
