@@ -63,9 +63,15 @@ class Figures(Protocol):
         """
 
     def find(
-        self, scope: Scope, *, headings: Collection[str] = ()
+        self,
+        scope: Scope,
+        *,
+        headings: Collection[str] = (),
+        document_id: str = "",
     ) -> Sequence[ReportedFigure]:
-        """The figures in a scope under these headings, in reading order."""
+        """The figures in a scope under these headings, in reading order; of one
+        document where it is named.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,12 @@ class FigureTables:
             self._unnamed = {}
         self._unnamed[id(pairs)] = (pairs, unnamed)
         return unnamed
+
+    def find(
+        self, scope: Scope, heading: str, document_id: str
+    ) -> Sequence[ReportedFigure]:
+        """Return the figures of a document under a heading, in reading order."""
+        return self._figures.find(scope, headings=[heading], document_id=document_id)
 
     def compile(
         self,

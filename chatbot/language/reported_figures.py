@@ -20,6 +20,7 @@ from ..domain.tables import Stated, Texts
 from .figures import MONTHS, Figure, comma_decimals, figures, unify_signs
 from .markdown import escape_markdown
 from .sentences import sentences
+from .table_words import is_total
 from .words import Say
 
 _YEAR = r"(?:1[89]|20)\d\d"
@@ -135,6 +136,10 @@ def figures_of(
         statements = stated(chunk.text)
     for figure in statements:
         heading = figure.heading or section
+        of_row = heading in figure.subject or is_total(heading)
+        if chunk.statements is not None and of_row:
+            # The passage's heading is the name of its row.
+            heading = figure.heading
         label = _TOTAL.sub(
             "",
             _ANY_COLUMN.sub("", figure.label).removeprefix(": ")

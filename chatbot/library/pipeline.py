@@ -60,7 +60,7 @@ an abbreviation as a code.
 SUMMARY_HEADING = "Summary"
 BROUGHT_BACK = "A person had deleted this report on {date}. Adding it brought it back."
 EVERYTHING = Scope()
-READING = "12"
+READING = "13"
 """Raise it when files are read or passages are made differently: then every known file
 is read again, and a passage is embedded only if its text changed.
 """

@@ -35,6 +35,7 @@ __all__ = ["statements"]
 
 FIGURES = frozenset({"figure", "value"})
 """Roles of columns of figures."""
+_NAMES = frozenset({"name", "place", "country"})
 _YEAR = r"(?:1[89]|20|21)\d\d"
 _YEARS = re.compile(
     rf"(?<![\d.,])(?:FY\s?|CY\s?)?(?P<year>{_YEAR})"
@@ -70,6 +71,8 @@ class _Roles:
     comma: bool
     countries_above: bool
     """The columns' headings name countries, so the rows name indicators."""
+    key: int | None
+    """The first level of several whose names tell all rows apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +227,19 @@ def _roles(table: Table) -> _Roles:
     missing = len(heads) + len(table.columns) - len(table.tags)
     tags = (*table.tags, *[""] * missing)
     labels: list[str] = []
+    key: int | None = None
     for level, head in enumerate(heads):
         values: list[str] = []
         for row in table.rows:
             own = row.path[group_depth(table, row) :]
             values += own[level : level + 1]
         filled = list(filter(None, values))
-        labels.append(_role_of_labels(head, filled, tags[level]))
+        role = _role_of_labels(head, filled, tags[level])
+        labels.append(role)
+        is_unique = len(heads) > 1 and len(set(filled)) == len(table.rows)
+        is_name = role in _NAMES and not any(map(str.isdecimal, filled))
+        if key is None and is_unique and is_name:
+            key = level
     columns: list[str] = []
     sample: list[str] = []
     above: list[str] = []
@@ -244,7 +253,7 @@ def _roles(table: Table) -> _Roles:
             sample += filled
     comma = comma_decimals("\n".join(sample))
     countries_above = len(above) > 1 and _are_countries(above)
-    return _Roles(labels, columns, comma, countries_above)
+    return _Roles(labels, columns, comma, countries_above, key)
 
 
 def _role_of_labels(head: str, values: Sequence[str], tag: str) -> str:
@@ -257,7 +266,8 @@ def _role_of_labels(head: str, values: Sequence[str], tag: str) -> str:
     if role == "year":
         # "Period" above names of seasons.
         return "breakdown"
-    if role not in {"value", ""}:
+    # Labels of rows are no comments: "Source" above "Wind" and "Solar".
+    if role not in {"value", "comment", ""}:
         return role
     if _are_countries(values):
         return "country"
@@ -316,7 +326,7 @@ def _own_name(table: Table, row: TableRow, roles: _Roles) -> str:
     own = row.path[group_depth(table, row) :]
     name = ""
     for label, role in zip(own, roles.labels, strict=False):
-        if role in {"name", "place", "country"}:
+        if role in _NAMES:
             name = label or name
     return name
 
@@ -335,6 +345,10 @@ def _row_facts(
         if text and role not in FIGURES:
             texts[role].append(text)
     subjects = [*texts["country"], *texts["name"], *texts["place"]]
+    key = row.path[depth:][roles.key :][:1]
+    if roles.key is not None and any(key) and not is_total(key[0]):
+        # The other names say where it is.
+        subjects = [key[0]]
     items = texts["item"]
     unit = None
     for text in texts["unit"]:

@@ -52,6 +52,11 @@ _ONE_IN = pattern(r"(?P<count>\w+)\W+(?:in|out of)\W+(?:every\W+)?(?P<whole>\w+)
 _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
 _WHO = pattern(r"^\W*(?:(?:and|but|so)\W+)?who(?:m|se)?\b")
 _OBLIGATION = pattern(r"\b{obligation}")
+_OPERATIONS = [
+    pattern(rf"\b{{{name}}}\b")
+    for name in ("more_or_less", "tell", "compares", "oldest")
+]
+"""Words that only say what to do with figures."""
 _REASONS = pattern("{reasons}")
 _MANNER = pattern("{manner}")
 _CHANGES_FIGURE = pattern(r"\b{changes_figure}\b")
@@ -183,6 +188,25 @@ def without_countries_asked_for(text: str) -> str:
     itself where it asks for neither.
     """
     for form in (_HOW_MANY, _WHICH, _COUNTRIES_THAT):
+        text = form.sub(" ", text)
+    return text
+
+
+def topic_of_figures(text: str) -> str:
+    """Return a text without the words that say what to do with figures: to rank, count,
+    compare or list them; and without the numbers of a ranking or a bound.
+    """
+    if _of_all(text, _bound(text)) in OF_ALL:
+        for number in reversed(_numbers(text)):
+            text = f"{text[: number.start]} {text[number.end :]}"
+    for form in (
+        _SERIES,
+        _BOUND,
+        _SUPERLATIVE,
+        _AVERAGE,
+        _CHANGES_FIGURE,
+        *_OPERATIONS,
+    ):
         text = form.sub(" ", text)
     return text
 

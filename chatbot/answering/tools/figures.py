@@ -51,6 +51,7 @@ from ..figure_questions import FigureQuestions, steps_of, verdict
 from ..figure_sentences import in_words, numbered, over_years, side_by_side
 from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import MOST_COLUMNS, Rendered
+from ..table_rows import TablePassage, TableRows
 from ..turn import Turn
 from ..word_sets import WordSets
 
@@ -143,7 +144,7 @@ class FigureTool:
         """Return the table that the question asks for; None where it asks for none, or
         nothing surely meant is in it.
         """
-        computed = self.compute(turn)
+        computed = self.of_table(turn) or self.compute(turn)
         if computed is not None:
             return computed
         request, about = self.asked_for(turn)
@@ -167,18 +168,14 @@ class FigureTool:
             return None
         if reading.about and not about:
             return None
-        measured: Sequence[IndicatorFigures] = ()
-        if request.kind in OF_ALL and not reading.countries:
-            measured = self._of_rows(turn, request.topic)
-        if not measured:
-            measured = self.tables.compile(
-                request.topic,
-                scope,
-                about,
-                turn.request,
-                newest=newest,
-                of_all=request.kind in OF_ALL,
-            )
+        measured = self.tables.compile(
+            request.topic,
+            scope,
+            about,
+            turn.request,
+            newest=newest,
+            of_all=request.kind in OF_ALL,
+        )
         if not measured:
             return None
         stated = [named.condition for named in reading.figure_years]
@@ -215,46 +212,74 @@ class FigureTool:
             text += numbered(table, say)
         return _rendered(table, text, say)
 
-    def _of_rows(self, turn: Turn, topic: str) -> Sequence[IndicatorFigures]:
-        """Return the indicator that a topic means where it is of the rows of one
-        document's table, without its total.
+    @property
+    def rows(self) -> TableRows:
+        """Reads questions against the tables of documents."""
+        return TableRows(self.store, self.tables, self.language)
+
+    def of_table(self, turn: Turn) -> Rendered | None:
+        """Return what the rows of one document's table say to a question: a cell, a
+        ranking, rows beside each other, one over years. None where no table has all of
+        its words, or a language model reads the cell in its passage.
         """
-        measured = self.tables.compile(
-            topic, turn.question.scope, (), turn.request, of_all=True
-        )
-        for indicator in measured:
-            figures = [of_row[0] for of_row in indicator.by_subject.values()]
-            if len({figure.document_id for figure in figures}) > 1:
-                return ()
-            (chunk,) = self.store.get([figures[0].chunk_id])
-            rows = {**indicator.by_subject}
-            rows.pop(chunk.title, None)
-            return [replace(indicator, by_subject=rows)]
-        return ()
+        request, _ = self.asked_for(turn)
+        reading = turn.reading
+        if request.kind == "prose" or asks_for_person(reading.text):
+            return None
+        asked = self.rows.read(turn)
+        try:
+            tables = self.rows.find(turn, asked)
+        except SearchEngineError:
+            # The search by vectors may answer.
+            return None
+        if not tables:
+            return None
+        if request.kind not in OF_ALL | {"series"} and not turn.has_model:
+            for table in tables:
+                cell = self.rows.cell(asked, table, turn.say)
+                if cell:
+                    return Rendered(turn.say, [table.chunk.id], cell)
+        measured, named = self.rows.of_rows(asked, tables[0], turn.question.scope)
+        subjects: Sequence[str] = ()
+        if request.kind not in OF_ALL:
+            subjects = named[:MOST_COLUMNS]
+        if len(subjects) > 1 and request.kind == "value":
+            request = replace(request, kind="comparison")
+        is_comparison = request.kind == "comparison" and len(subjects) > 1
+        is_series = request.kind == "series" and subjects
+        is_of_all = request.kind in OF_ALL and len(measured.by_subject) > 1
+        if not (is_comparison or is_series or is_of_all):
+            return None
+        stated = [named_year.condition for named_year in reading.figure_years]
+        return self.render(request, [measured], subjects, stated, turn.say)
 
     def state(self, turn: Turn, passage: Passage) -> str:
         """Return the one figure of a quoted passage that the question surely means, as
-        a sentence, else "". Every word of the question that says what is asked is a
-        word of the report's or the glossary's names for that figure.
+        a sentence, of a table with its row; else "". Of other passages every word of
+        the question that says what is asked is a word of the report's or the
+        glossary's names for that figure.
         """
         chunk = passage.hit.chunk
-        is_of_country = COUNTRY in chunk.metadata and chunk.heading
-        if not (is_of_country or chunk.statements):
-            return ""
         if asks_for_person(turn.reading.text):
             return ""
         if self.asked_for(turn)[0].kind != "value":
             return ""
-        figure = self._meant(turn, chunk)
+        say = turn.say
+        if chunk.statements is not None:
+            asked = self.rows.read(turn)
+            table = TablePassage(chunk)
+            return self.rows.cell(asked, table, say, passage.number, is_sure=True)
+        figure = None
+        if COUNTRY in chunk.metadata and chunk.heading:
+            figure = self._meant(turn, chunk)
         if figure is None:
             return ""
-        say = turn.say
         name = in_a_sentence(figure.heading)
         subject = figure.subject
         text = "{subject}, {name}: {figure}."
         if figure.label:
             name = f"{name} ({figure.label})"
-        elif chunk.statements is None and not is_plural(name):
+        elif not is_plural(name):
             # A label in it would jar.
             text = "In {subject}, the {name} was {figure}."
             subject = with_article(subject, say)
@@ -266,32 +291,8 @@ class FigureTool:
             figure=shown,
         )
 
-    def _cell(self, turn: Turn, chunk: Chunk) -> ReportedFigure | None:
-        """Return the one cell of a table's passage that a question names by its row and
-        column: of several years the newest of those asked for.
-        """
-        words_of = analyzer_for(turn.reading.text, self.language).terms
-        words = set(words_of(turn.reading.text))
-        named: list[ReportedFigure] = []
-        most = 0
-        for figure in figures_of(chunk):
-            of_row = set(words_of(figure.subject))
-            of_cell = of_row.union(words_of(figure.indicator))
-            if figure.subject == chunk.title:
-                of_cell -= of_row - words
-            # Of "Kivu" and "North Kivu" the second, if the question has all of it.
-            if len(of_cell) < most or not of_cell <= words:
-                continue
-            if len(of_cell) > most:
-                named = []
-            named.append(figure)
-            most = len(of_cell)
-        return _newest(turn, named)
-
     def _meant(self, turn: Turn, chunk: Chunk) -> ReportedFigure | None:
         """Return the one figure of a passage that has all words of the question."""
-        if chunk.statements is not None:
-            return self._cell(turn, chunk)
         reading = turn.reading
         names = defaultdict[str, list[str]](list)
         for entry in self.glossary():

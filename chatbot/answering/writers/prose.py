@@ -16,7 +16,6 @@ from ...domain.errors import (
 )
 from ...domain.protocols import Quoter
 from ...language.markdown import quotation_item
-from ...language.statements import MAX_STATEMENT_CHARACTERS
 from ...models.chat.extractive import HEADER
 from ...models.replies.ending import Ending, EndingFilter, split_ending
 from ...models.replies.stream import Reply, completion
@@ -325,16 +324,10 @@ class Prose:
             heading = turn.say(self.header) if self.header else ""
             first = cited_numbers(text)[:1]
             for passage in context.passages:
-                if passage.number not in first:
-                    continue
-                value = self.value(turn, passage)
-                if value:
-                    heading = ""
-                    row = text.partition("\n\n")[0]
-                    text = value
-                    is_of_table = passage.hit.chunk.statements is not None
-                    if is_of_table and len(row) <= MAX_STATEMENT_CHARACTERS:
-                        text = f"{value}\n\n{row}"
+                if passage.number in first:
+                    value = self.value(turn, passage)
+                    text = value or text
+                    heading = "" if value else heading
         if heading:
             text = f"{heading}\n\n{text}"
         turn.events.text(text)
@@ -366,6 +359,9 @@ class Quoted(Prose):
 
     def quote(self, turn: Turn, context: Context) -> str:
         return self._text
+
+    def _note(self, turn: Turn, unread: str, shown: Sequence[SearchHit]) -> str:
+        return ""
 
 
 class LongProse(Prose):

@@ -33,7 +33,7 @@ from ..rows import from_row, now
 from .caches import keep
 from .documents import NAME
 
-READING = 2
+READING = 3
 """Raise it when figures are read differently: then those of every report are read
 again.
 """

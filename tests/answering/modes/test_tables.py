@@ -32,6 +32,16 @@ Table 1: Flour (tonnes)
 | E30 | The hopper is empty |
 | E31 | The millstone is too hot |
 """
+VISITS = (
+    "Clinic,District,2019,2020\nAmber Hill,Torva,128,93\nBirchwood,Torva,80,61\n"
+    "Clearwater,Senna,152,118\nTotal,,360,272\n"
+)
+POWER = """<h1>Power of Quarra</h1><table><caption>Table 4. Plants by kind</caption>
+<tr><th rowspan=2>Source</th><th colspan=2>Installed capacity (MW)</th>
+<th colspan=2>Staff</th></tr>
+<tr><th>Planned</th><th>Built</th><th>Planned</th><th>Built</th></tr>
+<tr><td>Hydro</td><td>640</td><td>655</td><td>210</td><td>195</td></tr>
+<tr><td>Wind</td><td>180</td><td>420</td><td>40</td><td>47</td></tr></table>"""
 SCHOOLS = (
     "county_number,geo_code,name,public_schools,teachers\n"
     "001,X-C001,Kilo,96,1329\n002,X-C002,Lima,415,3178\n"
@@ -40,7 +50,13 @@ SCHOOLS = (
 
 @pytest.fixture
 def ask(services: Services, tmp_path: Path):
-    for name, text in (("mills.md", MILLS), ("schools.csv", SCHOOLS)):
+    texts = {
+        "mills.md": MILLS,
+        "schools.csv": SCHOOLS,
+        "clinic_visits.csv": VISITS,
+        "power.html": POWER,
+    }
+    for name, text in texts.items():
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
         services.ingesting.service.ingest(Source(path, name))
@@ -63,21 +79,59 @@ def ask(services: Services, tmp_path: Path):
         ("How much flour did Alder make?", "Alder, flour: 130 tonnes (2020) [1]."),
         ("Flour of North Birch in 2020?", "North Birch, flour: 250 tonnes (2020) [1]."),
         ("How many teachers are in Lima?", "Lima, teachers: 3178 [1]."),
+        ("How many visits did Clearwater have in 2020?", "Clearwater: 118 (2020) [1]."),
+        (
+            "Installed capacity of wind in Quarra?",
+            "Wind, installed capacity, Planned: 180 MW; Installed capacity, Built: 420 "
+            "MW [1].",
+        ),
+        (
+            "What is the built capacity of hydro?",
+            "Hydro, installed capacity, Built: 655 MW [1].",
+        ),
     ],
 )
 def test_a_cell_is_a_sentence_and_its_row(ask, query: str, sentence: str) -> None:
     first, _, row = ask(query).response.partition("\n\n")
     assert first == sentence
     assert len(first) + len(row) < 400
-    assert sentence.partition(",")[0] in row
+    assert sentence.partition(":")[0].partition(",")[0] in row
 
 
 @pytest.mark.parametrize(
     "query",
-    ["How much flour was made in 2019?", "How much flour did Alder make in 2018?"],
+    [
+        "How much flour did Alder make in 2018?",
+        "How much flour did Alder sell to bakers in 2019?",
+        "How many visits did Torva have in 2019?",
+        "Who is Kilo's teacher?",
+    ],
 )
 def test_no_cell_is_guessed(ask, query: str) -> None:
-    assert not ask(query).response.startswith(("Alder, flour", "Birch, flour"))
+    begins = ("Alder, flour: ", "Birch, flour: ", "clinic", "Kilo", "Amber Hill")
+    assert not ask(query).response.startswith(begins)
+
+
+def test_without_a_row_the_total_is_meant(ask) -> None:
+    response = ask("How much flour in 2019?").response
+    assert response.startswith("Flour: 430 tonnes (2019) [1].")
+
+
+@pytest.mark.parametrize(
+    ("query", "beginning"),
+    [
+        (
+            "Did Amber Hill or Birchwood have more visits in 2019?",
+            "clinic_visits: higher in Amber Hill, 128 (2019) [1], than in Birchwood, ",
+        ),
+        (
+            "Visits at Clearwater over the years",
+            "Clearwater, clinic_visits: fell from 152 (2019) [1] to 118 (2020)",
+        ),
+    ],
+)
+def test_rows_are_compared_and_followed(ask, query: str, beginning: str) -> None:
+    assert ask(query).response.startswith(beginning)
 
 
 def test_a_row_is_quoted_without_its_table(ask) -> None:
@@ -98,6 +152,10 @@ def test_a_row_is_quoted_without_its_table(ask) -> None:
         (
             "Flour, lowest first, in 2020?",
             "Lowest Flour: Birch, 80 tonnes (2020) [1]. Of 3 rows",
+        ),
+        (
+            "Which clinic had the fewest visits in 2020?",
+            "Lowest clinic_visits: Birchwood, 61 (2020) [1]. Of 3 rows",
         ),
     ],
 )

@@ -250,7 +250,7 @@ class TestVersions:
             ("mali2025", "v2"),
             ("peru2023", "v1"),
         ]
-        monkeypatch.setattr("chatbot.database.repositories.figures.READING", 3)
+        monkeypatch.setattr("chatbot.database.repositories.figures.READING", 4)
         assert len(library.missing(records)) == 3
 
 
