@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from typing import Protocol
 
 from ..domain import Scope
@@ -284,29 +284,25 @@ class FigureTables:
         changes first, headings before parts. Compared are each edition's newest dated
         figures of one indicator and unit; not those of which it gives several.
         """
-        sides: dict[int, dict[tuple[frozenset[str], str], list[ReportedFigure]]] = {
-            first: {},
-            last: {},
-        }
+        before: _ByMeaning = defaultdict(list)
+        after: _ByMeaning = defaultdict(list)
         for figure in self._figures.find(scope):
-            if (
-                figure.year
-                and (side := sides.get(_edition(figure.edition))) is not None
-            ):
-                side.setdefault(
-                    (self._words(figure.heading, figure.label), figure.unit), []
-                ).append(figure)
+            edition = _edition(figure.edition)
+            if not figure.year or edition not in {first, last}:
+                continue
+            side = after if edition == last else before
+            words = self._words(figure.heading, figure.label)
+            side[words, figure.unit].append(figure)
         pairs = []
-        for key, after in sides[last].items():
-            old, new = _only_newest(sides[first].get(key, ())), _only_newest(after)
-            if old is not None and new is not None and old.value != new.value:
+        for key, figures in after.items():
+            new = _only_newest(figures)
+            old = _only_newest(before[key])
+            if old is None or new is None:
+                continue
+            if old.value != new.value:
                 pairs.append((old, new))
-
-        def place(pair: tuple[ReportedFigure, ReportedFigure]) -> tuple[bool, Decimal]:
-            old, new = pair[0].value, pair[1].value
-            return bool(pair[1].label), -abs(new - old) / max(abs(old), abs(new))
-
-        return sorted(pairs, key=place)
+        pairs.sort(key=_by_change)
+        return pairs
 
     def _things(
         self, topic: str, pairs: Indicators, request: RequestContext | None
@@ -431,6 +427,20 @@ class FigureTables:
         return frozenset(self._terms(f"{heading} {label}"))
 
 
+_ByMeaning = dict[tuple[frozenset[str], str], list[ReportedFigure]]
+"""Figures by the words of their indicator and their unit."""
+
+
+def _by_change(pair: tuple[ReportedFigure, ReportedFigure]) -> tuple[bool, Decimal]:
+    """Return the place of a changed figure: headings before parts, and the largest
+    change first.
+    """
+    old, new = pair
+    change = abs(new.value - old.value)
+    larger = max(abs(old.value), abs(new.value))
+    return bool(old.label), -change / larger
+
+
 def _in_turn(
     chunk_ids: Mapping[tuple[str, str], str], chapters: Mapping[str, str]
 ) -> list[tuple[str, str]]:
@@ -440,8 +450,12 @@ def _in_turn(
     by_chapter = defaultdict[str, list[tuple[str, str]]](list)
     for pair, chunk_id in chunk_ids.items():
         by_chapter[chapters.get(chunk_id, "")].append(pair)
-    rows = zip_longest(*by_chapter.values())
-    return [pair for pair in chain.from_iterable(rows) if pair is not None]
+    taken: list[tuple[str, str]] = []
+    for row in zip_longest(*by_chapter.values()):
+        for pair in row:
+            if pair is not None:
+                taken.append(pair)
+    return taken
 
 
 def _is_list(labels: Mapping[str, int]) -> bool:
@@ -506,10 +520,14 @@ def _by_subject(
     usual = max(units, key=lambda unit: units[unit], default="")
     of_subject: dict[str, dict[int, ReportedFigure]] = defaultdict(dict)
     for figure in figures:
-        if figure.unit == usual:
-            kept = of_subject[figure.subject].get(year_of(figure))
-            if kept is None or _edition(figure.edition) > _edition(kept.edition):
-                of_subject[figure.subject][year_of(figure)] = figure
+        if figure.unit != usual:
+            continue
+        year = year_of(figure)
+        edition = _edition(figure.edition)
+        by_year = of_subject[figure.subject]
+        kept = by_year.get(year)
+        if kept is None or edition > _edition(kept.edition):
+            by_year[year] = figure
     for subject, by_year in of_subject.items():
         yield subject, [by_year[year] for year in sorted(by_year)]
 

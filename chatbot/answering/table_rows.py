@@ -6,12 +6,11 @@ of columns or rows. Which row and which column are meant is told by the words th
 them apart inside the table, never by its whole path of headings.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from math import ceil
+from functools import cached_property
 from textwrap import shorten
 
 from ..domain import Chunk, ReportedFigure, Scope
@@ -19,7 +18,7 @@ from ..domain.documents import SECTION_SEPARATOR, Quotation
 from ..domain.protocols import Passages
 from ..domain.scope import NamedYears
 from ..domain.tables import Texts
-from ..language.analysis import STOP_WORDS, TERM_PATTERN
+from ..language.analysis import STOP_WORDS, TERM_PATTERN, has_term
 from ..language.detection import analyzer_for
 from ..language.markdown import escape_markdown, quotation_item
 from ..language.reported_figures import dated_text, figures_of, year_of
@@ -31,67 +30,72 @@ from ..search.weights import read_weight
 from .figure_tables import FigureTables, IndicatorFigures
 from .turn import Turn
 
+__all__ = ["LACKING", "AskedWords", "RowReader", "TableFigures"]
+
 PASSAGES = int(read_weight("cells.passages"))
-STEM = int(read_weight("cells.stem"))
-SHARED = read_weight("cells.shared")
 ROWS = int(read_weight("cells.rows"))
 ANSWER_CHARACTERS = int(read_weight("cells.answer"))
 NAME_CHARACTERS = int(read_weight("cells.name"))
 LACKING = read_weight("cells.lacking")
 MOST_CELLS = int(read_weight("cells.cells"))
 _SAYS_NOTHING = NEUTRAL_WORDS.union(SHARE_WORDS, *STOP_WORDS.values())
-Terms = Callable[[str], Sequence[str]]
-
-
-@lru_cache(65_536)
-def _are_alike(term: str, other: str) -> bool:
-    """Return whether two stems are of one word: "produc" and "product"."""
-    longest = max(len(term), len(other))
-    needed = ceil(max(STEM, SHARED * longest))
-    if term == other:
-        return True
-    return longest >= STEM and term[:needed] == other[:needed]
-
-
-def _in(term: str, terms: AbstractSet[str]) -> bool:
-    return term in terms or any(_are_alike(term, other) for other in terms)
+_LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
+Words = frozenset[str]
+FiguresByRow = dict[str, list[ReportedFigure]]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The words of a question, and which of them a text has. ``words``: those that say
-    what is asked, as stems; ``every``: all of them. ``years`` are the figures'.
+class AskedWords:
+    """The words of a question, as stems. ``words``: those that say what is asked;
+    ``every``: all of them. ``years``: those of the figures. ``letters``: those that
+    stand alone.
     """
 
-    words: frozenset[str]
-    every: frozenset[str]
+    words: Words
+    every: Words
     years: Sequence[NamedYears]
-    terms: Terms = field(repr=False)
+    letters: frozenset[str]
+    terms: Callable[[str], Sequence[str]] = field(repr=False)
 
-    def within(self, *texts: str) -> frozenset[str]:
+    def within(self, *texts: str) -> Words:
         """Return the words that say what is asked and that the texts have."""
         terms = set(self.terms(" ".join(texts)))
-        return frozenset(word for word in self.words if _in(word, terms))
+        return frozenset(word for word in self.words if has_term(terms, word))
+
+    def count_within(self, *texts: str) -> int:
+        """Return how many of all words the texts have: "value" may name a column."""
+        terms = set(self.terms(" ".join(texts)))
+        return sum(has_term(terms, word) for word in self.every)
 
     def names(self, text: str) -> bool:
-        """Return whether the question has all words of a name."""
+        """Return whether the question has all words of a name, and its single letters:
+        "Block A".
+        """
         terms = self.terms(text)
-        return bool(terms) and all(_in(term, self.every) for term in terms)
+        letters = set(_LETTER.findall(text))
+        if not letters <= self.letters:
+            return False
+        for term in terms:
+            if not has_term(self.every, term):
+                return False
+        return bool(terms)
 
     def of_years(self, figures: Sequence[ReportedFigure]) -> list[ReportedFigure]:
-        """Return the figures of the years that are asked for; where no years are, or
-        where the figures have none of their own, those of the newest.
+        """Return the figures of the years that are asked for; where no years are, those
+        of the newest. All, where they have no years of their own.
         """
+        chosen = list(figures)
         if not any(figure.year for figure in figures):
-            return list(figures)
+            return chosen
         for named in self.years:
-            figures = [one for one in figures if named.condition.matches(year_of(one))]
-        newest = max(map(year_of, figures), default=0)
-        return [figure for figure in figures if year_of(figure) == newest]
+            matches = named.condition.matches
+            chosen = [figure for figure in chosen if matches(year_of(figure))]
+        newest = max(map(year_of, chosen), default=0)
+        return [figure for figure in chosen if year_of(figure) == newest]
 
 
 @dataclass(frozen=True)
-class TablePassage:
+class TableFigures:
     """A passage of a table, and how its figures are named."""
 
     chunk: Chunk
@@ -99,24 +103,71 @@ class TablePassage:
     @cached_property
     def figures(self) -> list[ReportedFigure]:
         """The figures of its cells; each is of a row."""
-        return [_of_row(figure, self.chunk) for figure in figures_of(self.chunk)]
+        figures = []
+        for figure in figures_of(self.chunk):
+            figures.append(of_row(figure, self.chunk))
+        return figures
+
+    @property
+    def context(self) -> str:
+        """What all of its figures are in: document, edition and headings."""
+        chunk = self.chunk
+        words = f"{chunk.title} {chunk.section}"
+        if chunk.year:
+            words = f"{words} {chunk.year}"
+        return words
 
     @property
     def about(self) -> str:
         """All words of the passage and of what it is in."""
-        return f"{self.chunk.search_text} {self.chunk.year or ''}"
+        return f"{self.context} {self.chunk.search_text}"
+
+    @cached_property
+    def rows(self) -> set[str]:
+        """The names of its rows, without a total."""
+        subjects = {figure.subject for figure in self.figures}
+        return subjects - {self.chunk.title}
+
+    @cached_property
+    def columns(self) -> set[Texts]:
+        """The paths of its columns."""
+        return set(map(self.path_of, self.figures))
+
+    def names_of(self, figure: ReportedFigure) -> list[str]:
+        """Return what a cell is called: its column, its unit and its row."""
+        names = [figure.indicator, figure.unit]
+        if figure.subject in self.rows:
+            names.append(figure.subject)
+        return names
 
     def line_of(self, figure: ReportedFigure) -> str:
         """Return the line of a figure's row; "" if it is not found."""
         name = figure.subject.rpartition(": ")[2]
-        number = _number(figure)
+        if figure.subject == self.chunk.title:
+            name = ""
         for line in self.chunk.text.splitlines():
-            if number in line and (name in line or figure.subject == self.chunk.title):
+            if name in line and written(figure) in line:
                 return line
         return ""
 
+    def path_of(self, figure: ReportedFigure) -> Texts:
+        """Return what a figure's column says, from the outermost heading inwards."""
+        names = [figure.heading]
+        names += figure.label.split(": ")
+        path: list[str] = []
+        for name in names:
+            if name and name != self.chunk.title:
+                path.append(name)
+        return tuple(path)
 
-def _of_row(figure: ReportedFigure, chunk: Chunk) -> ReportedFigure:
+
+def written(figure: ReportedFigure) -> str:
+    """Return a figure as its cell has it, without what its column's head adds."""
+    number, _, _ = figure.text.partition(" ")
+    return number.rstrip("%")
+
+
+def of_row(figure: ReportedFigure, chunk: Chunk) -> ReportedFigure:
     """Return a figure whose subject is its row: of a table whose rows name what is
     counted, the innermost name.
     """
@@ -127,61 +178,86 @@ def _of_row(figure: ReportedFigure, chunk: Chunk) -> ReportedFigure:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRows:
+class RowReader:
     """Reads questions against the tables of documents. ``language``: of the reports."""
 
     passages: Passages
     tables: FigureTables
     language: str
 
-    def read(self, turn: Turn) -> Asked:
-        """Return the words that a question asks with."""
+    def read(self, turn: Turn, *, is_of_rows: bool = True) -> AskedWords:
+        """Return the words that a question asks with. ``is_of_rows``: without those
+        that ask to rank or compare rows.
+        """
         text = turn.reading.text
         terms = analyzer_for(text, self.language).terms
-        topic = topic_of_figures(text)
+        topic = topic_of_figures(text) if is_of_rows else text
         words: set[str] = set()
         for word in TERM_PATTERN.findall(topic):
             if word.lower() not in _SAYS_NOTHING:
                 words.update(terms(word))
+        years = turn.reading.figure_years
+        letters = frozenset(_LETTER.findall(text))
         every = frozenset(terms(text))
-        return Asked(frozenset(words), every, turn.reading.figure_years, terms)
+        return AskedWords(frozenset(words), every, years, letters, terms)
 
-    def find(self, turn: Turn, asked: Asked) -> list[TablePassage]:
+    def find(
+        self, turn: Turn, asked: AskedWords, *, most_lacking: float = 0.0
+    ) -> list[TableFigures]:
         """Return the passages of tables that have all words of a question, best first;
         where none has, those of the first document that has them in several rows.
-        Raises SearchEngineError.
+        ``most_lacking``: the share of the words that they may lack. Raises
+        SearchEngineError.
         """
         query = " ".join(asked.words)
         if not query:
             return []
+        least = len(asked.words) * (1 - most_lacking)
         scope = turn.question.scope
         matches = self.passages.keyword_search(query, top_k=PASSAGES, scope=scope)
         ids = [match.chunk_id for match in matches]
         by_id = {chunk.id: chunk for chunk in self.passages.get(ids)}
-        whole: list[TablePassage] = []
-        of_document: dict[str, list[TablePassage]] = defaultdict(list)
-        covered: dict[str, frozenset[str]] = defaultdict(frozenset)
+        whole: list[TableFigures] = []
+        of_document: dict[str, list[TableFigures]] = defaultdict(list)
+        covered: dict[str, Words] = defaultdict(Words)
         for chunk_id in ids:
             chunk = by_id.get(chunk_id)
             if chunk is None or not chunk.statements:
                 continue
-            table = TablePassage(chunk)
+            table = TableFigures(chunk)
             words = asked.within(table.about)
-            if words == asked.words:
+            if len(words) >= least:
                 whole.append(table)
             of_document[chunk.document_id].append(table)
             covered[chunk.document_id] |= words
         if whole:
             return whole
         for document_id, tables in of_document.items():
-            if covered[document_id] == asked.words:
+            if len(covered[document_id]) >= least:
                 return tables
         return []
 
+    def names_row(self, turn: Turn, chunks: Sequence[Chunk]) -> bool:
+        """Return whether a question names a row of the table of one of these passages,
+        and has few words that it lacks.
+        """
+        asked = self.read(turn)
+        least = len(asked.words) * (1 - LACKING)
+        for chunk in chunks:
+            if not chunk.statements:
+                continue
+            table = TableFigures(chunk)
+            words = asked.within(table.about)
+            if len(words) < least:
+                continue
+            if any(map(asked.names, table.rows)):
+                return True
+        return False
+
     def cell(
         self,
-        asked: Asked,
-        table: TablePassage,
+        asked: AskedWords,
+        table: TableFigures,
         say: Say,
         number: int = 1,
         *,
@@ -189,186 +265,217 @@ class TableRows:
     ) -> str:
         """Return the cell that a question means as a sentence, with its row; of one
         column with several parts, the cells of these. "" where none is surely meant.
-        ``number``: of the passage. ``is_sure``: it is known to answer, and may
-        lack a few words.
+        ``number``: of the passage. ``is_sure``: it is known to answer, and may lack a
+        few words.
         """
-        figures = self._cells(asked, table, is_sure=is_sure)
+        figures = _cells(asked, table, is_sure=is_sure)
         if not figures:
             return ""
-        title = table.chunk.title
-        paths = [_path(figure, title) for figure in table.figures]
         shown: list[str] = []
         for figure in figures:
-            name = _short_name(_path(figure, title), paths, asked)
-            if not shown and figure.subject != title:
+            name = _short_name(table, figure, asked)
+            if not shown and figure.subject in table.rows:
                 names = [figure.subject, in_a_sentence(name)]
                 name = ", ".join(filter(None, names))
-            name = escape_markdown(name or title)
+            name = escape_markdown(name or table.chunk.title)
             shown.append(f"{name}: {dated_text(figure, say)}")
         sentence = f"{'; '.join(shown)} [{number}]."
-        room = ANSWER_CHARACTERS - len(sentence) - 2
-        for row in _quotations(table, figures, number, say):
-            item = quotation_item(row, say)
-            if len(item) <= room:
-                return f"{sentence}\n\n{item}"
+        row = _row_of(table, figures[0], number)
+        answer = f"{sentence}\n\n{quotation_item(row, say)}"
+        if row.text and len(answer) <= ANSWER_CHARACTERS:
+            return answer
         return sentence
 
-    def _cells(
-        self, asked: Asked, table: TablePassage, *, is_sure: bool
-    ) -> list[ReportedFigure]:
-        """Return the figures that a question means, all of one row."""
-        title = table.chunk.title
-        rows: dict[str, list[ReportedFigure]] = defaultdict(list)
-        named = [(one, asked.within(*_names(one, title))) for one in table.figures]
-        every = frozenset[str]().union(*(words for _, words in named))
-        # What title and headings say, too, may be meant of all cells.
-        needed = every - asked.within(title, table.chunk.section)
-        most = 0
-        for figure, words in named:
-            # Without a row in the question the total is meant.
-            is_named = figure.subject == title or asked.names(figure.subject)
-            if not is_named or not needed <= words or len(words) < most:
-                continue
-            if len(words) > most:
-                rows.clear()
-            most = len(words)
-            rows[figure.subject].append(figure)
-        # Of "Kivu" and "North Kivu" the second, if the question has all of it.
-        subject = max(rows, key=lambda name: (name != title, len(name)), default="")
-        figures = asked.of_years(rows[subject])
-        columns = {_path(figure, title) for figure in table.figures}
-        exact = [one for one in figures if asked.names(one.indicator)]
-        if len(figures) > 1 and len(exact) == 1:
-            figures = exact
-        if not figures or len(figures) > MOST_CELLS:
-            return []
-        of_columns = asked.within(*(one.indicator for one in figures))
-        if len(columns) > 1 and of_columns <= asked.within(subject):
-            return []
-        told = [title, table.chunk.section, table.line_of(figures[0])]
-        told += _names(figures[0], title)
-        lacking = asked.words - asked.within(*told, str(table.chunk.year or ""))
-        lacking -= {str(figure.year) for figure in figures}
-        most_lacking = LACKING * len(asked.words) if is_sure and subject != title else 0
-        if len(lacking) > most_lacking:
-            return []
-        return figures
-
     def of_rows(
-        self, asked: Asked, table: TablePassage, scope: Scope
+        self, asked: AskedWords, table: TableFigures, scope: Scope
     ) -> tuple[IndicatorFigures, list[str]]:
         """Return what a question measures in the rows of a table, without those that
-        are totals, and the rows that it names.
+        are totals, and the rows that it names; no rows where no column has all that
+        columns have of the question.
         """
-        heading, label = self._column(asked, table)
-        stored = self.tables.find(scope, heading, table.chunk.document_id)
-        ids = dict.fromkeys(figure.chunk_id for figure in stored)
-        chunks = {chunk.id: chunk for chunk in self.passages.get(list(ids)[:ROWS])}
-        rows: dict[str, list[ReportedFigure]] = defaultdict(list)
+        column = _column(asked, table)
+        if column is None:
+            return IndicatorFigures("", "", {}), []
+        heading, label = column
+        figures = self._under(heading, table, scope)
+        rows: FiguresByRow = defaultdict(list)
         covered: dict[str, int] = defaultdict(int)
-        for stored_figure in stored:
-            chunk = chunks.get(stored_figure.chunk_id)
-            if chunk is None:
+        for figure, passage in figures:
+            if figure.label != label or _is_whole(figure, passage, asked):
                 continue
-            figure = _of_row(stored_figure, chunk)
-            if figure.label != label or _is_whole(figure, chunk, asked):
-                continue
-            line = TablePassage(chunk).line_of(figure)
-            words = len(asked.within(chunk.section, line))
-            rows[figure.subject].append(figure)
-            covered[figure.subject] = max(words, covered[figure.subject])
-        named = [subject for subject in rows if asked.names(subject)]
+            subject = figure.subject
+            line = passage.line_of(figure)
+            words = asked.within(passage.chunk.section, line)
+            covered[subject] = max(len(words), covered[subject])
+            rows[subject].append(figure)
         most = max(covered.values(), default=0)
-        by_subject: dict[str, list[ReportedFigure]] = {}
-        for subject, figures in rows.items():
-            if subject in named or covered[subject] == most:
-                by_subject[subject] = sorted(figures, key=year_of)
+        named: list[str] = []
+        by_subject: FiguresByRow = {}
+        for subject, of_subject in rows.items():
+            is_named = asked.names(subject)
+            if is_named:
+                named.append(subject)
+            if is_named or covered[subject] == most:
+                of_subject.sort(key=year_of)
+                by_subject[subject] = of_subject
         return IndicatorFigures(heading, label, by_subject), named
 
-    def _column(self, asked: Asked, table: TablePassage) -> tuple[str, str]:
-        """Return the heading and label of the column that a question names with most
-        words; of several the one that it names in full, else the first.
+    def _under(
+        self, heading: str, table: TableFigures, scope: Scope
+    ) -> Iterator[tuple[ReportedFigure, TableFigures]]:
+        """Yield the figures under a heading of a table's document, each of its row,
+        with their passages.
         """
-        best: tuple[int, bool] = (-1, False)
-        column = ("", "")
-        for figure in table.figures:
-            words = asked.within(figure.indicator, figure.unit)
-            score = (len(words), asked.names(figure.indicator))
-            if score > best:
-                best = score
-                column = (figure.heading, figure.label)
-        return column
+        stored = self.tables.find(scope, heading, table.chunk.document_id)
+        ids = dict.fromkeys(figure.chunk_id for figure in stored)
+        passages: dict[str, TableFigures] = {}
+        for chunk in self.passages.get(list(ids)[:ROWS]):
+            passages[chunk.id] = TableFigures(chunk)
+        for figure in stored:
+            passage = passages.get(figure.chunk_id)
+            if passage is not None:
+                yield of_row(figure, passage.chunk), passage
 
 
-def _quotations(
-    table: TablePassage, figures: Sequence[ReportedFigure], number: int, say: Say
-) -> Iterator[Quotation]:
-    """Yield quotations of the row of figures: the whole row, then its label with their
-    cells; none where it is not found.
+def _cells(
+    asked: AskedWords, table: TableFigures, *, is_sure: bool
+) -> list[ReportedFigure]:
+    """Return the figures that a question means, all of one row."""
+    figures = asked.of_years(_of_named_row(asked, table))
+    if len(figures) > 1:
+        exact = [figure for figure in figures if asked.names(figure.indicator)]
+        if len(exact) == 1:
+            figures = exact
+    if not figures or len(figures) > MOST_CELLS:
+        return []
+    first = figures[0]
+    row = asked.within(first.subject)
+    if len(table.columns) > 1:
+        column = asked.within(first.indicator)
+        if column <= row:
+            return []
+    told = table.names_of(first)
+    told.append(table.line_of(first))
+    told.append(table.context)
+    lacking = asked.words - asked.within(*told)
+    most_lacking = 0.0
+    is_of_row = first.subject in table.rows
+    if is_sure and (is_of_row or not table.rows):
+        most_lacking = LACKING * len(asked.words)
+    if len(lacking) > most_lacking:
+        return []
+    return figures
+
+
+def _of_named_row(asked: AskedWords, table: TableFigures) -> list[ReportedFigure]:
+    """Return the figures of the one row that a question names, in the columns that have
+    most of its words; of the total where it names no row.
     """
-    chunk = table.chunk
-    line = table.line_of(figures[0])
-    if not line:
-        return
-    label, *clauses = line.split("; ")
-    kept = [label]
-    for clause in clauses:
-        if any(_number(figure) in clause for figure in figures):
-            kept.append(clause)
-    names = [chunk.title]
-    # The title of the table, not the path to the row.
-    for name in chunk.section.split(SECTION_SEPARATOR)[::-1]:
-        if name not in line and name != chunk.title:
-            names.append(name)
-            break
-    names = [shorten(name, NAME_CHARACTERS, placeholder=" …") for name in names if name]
-    if chunk.page is not None:
-        names.append(f"page {chunk.page}")
-    for text in (line, "; … ".join(kept)):
-        yield Quotation(number, ", ".join(names), text)
+    named: list[Words] = []
+    for figure in table.figures:
+        names = table.names_of(figure)
+        named.append(asked.within(*names))
+    needed = _needed(asked, table, named)
+    rows: FiguresByRow = defaultdict(list)
+    most = 0
+    for figure, words in zip(table.figures, named, strict=True):
+        subject = figure.subject
+        if subject in table.rows and not asked.names(subject):
+            continue
+        count = asked.count_within(*table.names_of(figure))
+        if not needed <= words or count < most:
+            continue
+        if count > most:
+            rows.clear()
+            most = count
+        rows[subject].append(figure)
+    longest = -1
+    chosen: list[ReportedFigure] = []
+    for subject, figures in rows.items():
+        length = 0
+        if subject in table.rows:
+            length = len(asked.terms(subject))
+        # Of "Kivu" and "North Kivu" the second, if the question has all of it; of two
+        # others neither.
+        if length == longest:
+            chosen = []
+        if length > longest:
+            longest = length
+            chosen = figures
+    return chosen
 
 
-def _number(figure: ReportedFigure) -> str:
-    """Return a figure as its cell has it, without what its column's head adds."""
-    return figure.text.split(" ")[0].rstrip("%")
+def _needed(asked: AskedWords, table: TableFigures, named: Sequence[Words]) -> Words:
+    """Return the words that names have and a cell must have: what title and headings
+    say, too, may be meant of all cells.
+    """
+    every = Words().union(*named)
+    return every - asked.within(table.context)
 
 
-def _names(figure: ReportedFigure, title: str) -> list[str]:
-    """Return what a cell is called: its row, its column and its unit."""
-    names = [figure.indicator, figure.unit]
-    if figure.subject != title:
-        names.append(figure.subject)
-    return names
+def _column(asked: AskedWords, table: TableFigures) -> tuple[str, str] | None:
+    """Return the heading and label of the column that a question names with most words;
+    of several the one that it names in full, else the first. None where no column has
+    all of these words.
+    """
+    named: list[Words] = []
+    for figure in table.figures:
+        words = asked.within(figure.indicator, figure.unit)
+        named.append(words)
+    needed = _needed(asked, table, named)
+    best = (0, False)
+    column: tuple[str, str] | None = None
+    for figure, words in zip(table.figures, named, strict=True):
+        if not needed <= words:
+            continue
+        is_exact = asked.names(figure.indicator)
+        score = (len(words), is_exact)
+        if column is None or score > best:
+            best = score
+            column = (figure.heading, figure.label)
+    return column
 
 
-def _is_whole(figure: ReportedFigure, chunk: Chunk, asked: Asked) -> bool:
+def _is_whole(figure: ReportedFigure, passage: TableFigures, asked: AskedWords) -> bool:
     """Return whether a row is that of all others: a total, or what the document is
     about.
     """
-    if figure.subject == chunk.title or is_total(figure.subject):
+    name = figure.subject
+    title = passage.chunk.title
+    if name == title or is_total(name):
         return True
-    title = set(asked.terms(chunk.title))
-    return set(asked.terms(figure.subject)) <= title
+    words = set(asked.terms(title))
+    return words.issuperset(asked.terms(name))
 
 
-def _path(figure: ReportedFigure, title: str) -> Texts:
-    """Return what a figure's column says, from the outermost heading inwards."""
-    names = [figure.heading, *figure.label.split(": ")]
-    return tuple(name for name in names if name and name != title)
-
-
-def _short_name(path: Texts, others: Sequence[Texts], asked: Asked) -> str:
-    """Return the shortest part of a column's path that no other column of the table
-    has, with what the question names.
+def _short_name(table: TableFigures, figure: ReportedFigure, asked: AskedWords) -> str:
+    """Return the innermost heading of a column, behind those that the question names or
+    that tell it from another column.
     """
-    rivals = {other for other in others if other != path}
-    parts = list(path)
-    for part in sorted(path, key=len, reverse=True):
-        rest = [other for other in parts if other != part]
-        is_told = rest and not any(set(rest) <= set(rival) for rival in rivals)
+    path = table.path_of(figure)
+    rivals = [other for other in table.columns if other[-1:] == path[-1:]]
+    parts: list[str] = []
+    for part in path[:-1]:
         is_common = all(part in rival for rival in rivals)
-        if not is_told and not (rivals and is_common):
-            continue
-        if asked.within(part) <= asked.within(*rest):
-            parts = rest
+        if not is_common or asked.within(part):
+            parts.append(part)
+    parts += path[-1:]
     return shorten(", ".join(parts), NAME_CHARACTERS, placeholder=" …")
+
+
+def _row_of(table: TableFigures, figure: ReportedFigure, number: int) -> Quotation:
+    """Return the quotation of a figure's row, under the title of its table."""
+    chunk = table.chunk
+    line = table.line_of(figure)
+    names = [chunk.title]
+    # The title of the table, not the path to the row.
+    headings = chunk.section.split(SECTION_SEPARATOR)
+    for name in reversed(headings):
+        if name in line or name == chunk.title:
+            continue
+        names.append(name)
+        break
+    shown = [shorten(name, NAME_CHARACTERS, placeholder=" …") for name in names]
+    if chunk.page is not None:
+        shown.append(f"page {chunk.page}")
+    return Quotation(number, ", ".join(shown), line)

@@ -3,7 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from math import ceil
 
 import Stemmer
 
@@ -18,6 +20,8 @@ TERM_PATTERN = re.compile(r"\w+(?:[.,]\d+)*")
 _COMPOUND = re.compile(r"\b\w*?(?:[a-z0-9][A-Z]|_)\w*")
 _SEAM_HINT = re.compile(r"[a-z0-9][A-Z]|_")
 _SEAM = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+MIN_SHARED_CHARACTERS, SHARED_OF_STEM = 5, 0.75
+"""What two stems of one word begin with: so many letters, and such a share."""
 KEPT_SHORT_TEXTS, MAX_SHORT_CHARACTERS = 16_384, 100
 """Words, headings and phrases recur in questions: their terms are kept, some 5 MB."""
 
@@ -79,6 +83,20 @@ class Analyzer:
         ]
         stems: Sequence[str] = self._stem(words)
         return stems
+
+
+@lru_cache(65_536)
+def _are_alike(term: str, other: str) -> bool:
+    longest = max(len(term), len(other))
+    needed = max(MIN_SHARED_CHARACTERS, ceil(SHARED_OF_STEM * longest))
+    return longest > needed and term[:needed] == other[:needed]
+
+
+def has_term(terms: AbstractSet[str], term: str) -> bool:
+    """Return whether a term is among others, or a stem of the same word: "produc" and
+    "product", not "visit" and "visitor".
+    """
+    return term in terms or any(_are_alike(term, other) for other in terms)
 
 
 @lru_cache(maxsize=8)

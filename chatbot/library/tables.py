@@ -110,7 +110,9 @@ def statements(table: Table) -> Iterator[dict[int, Stated]]:
             of_column = _column_facts(path, roles)
         columns.append(of_column)
     beside = _beside(table.title, table.unit, table.note, table.place)
-    names = Counter(_own_name(table, row, roles) for row in table.rows)
+    # A row of each year has the same path.
+    paths = {_own_path(table, row, roles) for row in table.rows}
+    names = Counter(path[-1] for path in paths if path)
     for row in table.rows:
         facts = _row_facts(table, row, roles, names)
         stated: dict[int, Stated] = {}
@@ -229,16 +231,13 @@ def _roles(table: Table) -> _Roles:
     labels: list[str] = []
     key: int | None = None
     for level, head in enumerate(heads):
-        values: list[str] = []
-        for row in table.rows:
-            own = row.path[group_depth(table, row) :]
-            values += own[level : level + 1]
-        filled = list(filter(None, values))
-        role = _role_of_labels(head, filled, tags[level])
+        values = _labels_of(table, level)
+        role = _role_of_labels(head, values, tags[level])
         labels.append(role)
-        is_unique = len(heads) > 1 and len(set(filled)) == len(table.rows)
-        is_name = role in _NAMES and not any(map(str.isdecimal, filled))
-        if key is None and is_unique and is_name:
+        if key is not None or role not in _NAMES or len(heads) == 1:
+            continue
+        is_unique = len(set(values)) == len(table.rows)
+        if is_unique and not any(map(str.isdecimal, values)):
             key = level
     columns: list[str] = []
     sample: list[str] = []
@@ -254,6 +253,17 @@ def _roles(table: Table) -> _Roles:
     comma = comma_decimals("\n".join(sample))
     countries_above = len(above) > 1 and _are_countries(above)
     return _Roles(labels, columns, comma, countries_above, key)
+
+
+def _labels_of(table: Table, level: int) -> list[str]:
+    """Return the labels of a level of the rows that are not empty."""
+    labels: list[str] = []
+    for row in table.rows:
+        depth = group_depth(table, row)
+        own = row.path[depth:]
+        if level < len(own) and own[level]:
+            labels.append(own[level])
+    return labels
 
 
 def _role_of_labels(head: str, values: Sequence[str], tag: str) -> str:
@@ -321,14 +331,14 @@ def _are_countries(values: Sequence[str]) -> bool:
     return known > 2 * others
 
 
-def _own_name(table: Table, row: TableRow, roles: _Roles) -> str:
-    """Return the label that names a row without its groups."""
-    own = row.path[group_depth(table, row) :]
-    name = ""
-    for label, role in zip(own, roles.labels, strict=False):
-        if role in _NAMES:
-            name = label or name
-    return name
+def _own_path(table: Table, row: TableRow, roles: _Roles) -> Headings:
+    """Return the labels that name a row, behind its groups."""
+    depth = group_depth(table, row)
+    path = list(row.path[:depth])
+    for label, role in zip(row.path[depth:], roles.labels, strict=False):
+        if label and role in _NAMES:
+            path.append(label)
+    return tuple(path)
 
 
 def _row_facts(

@@ -21,7 +21,7 @@ from ..domain.documents import Calibration, word_scores
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import NamedCountry, Reading
-from ..language.analysis import YEAR_PATTERN
+from ..language.analysis import YEAR_PATTERN, has_term
 from ..language.country_names import keys_in
 from ..language.detection import analyzer_for, language_of
 from ..language.figures import month_names
@@ -165,7 +165,8 @@ class Judge:
             return "answers"
         needed, names = self._asked(question)
         is_advice = self._is_advice(question, needed, hits[0])
-        if not is_advice and self._is_said(question, needed, hits[0]):
+        is_said = partial(self._is_said, question, needed)
+        if not is_advice and any(map(is_said, hits[:JUDGED_HITS])):
             return "answers"
         language = language_of(question.text, self.language)
         closeness = (nearness(hits) - floor) / (threshold - floor)
@@ -311,12 +312,15 @@ class Judge:
         terms = analyzer_for(question.text, self.language).terms
         chunk = hit.chunk
         needed = needed.union(_NUMBER.findall(question.text))
-        missing = needed.difference(
-            terms(f"{chunk.title} {chunk.section} {chunk.year or ''}")
-        )
-        return len(needed) >= MIN_WORDS and any(
-            map(missing.issubset, map(terms, sentences(chunk.text)))
-        )
+        about = set(terms(f"{chunk.title} {chunk.section} {chunk.year or ''}"))
+        missing = [term for term in needed if not has_term(about, term)]
+        if len(needed) < MIN_WORDS:
+            return False
+        for sentence in sentences(chunk.text):
+            told = set(terms(sentence))
+            if all(has_term(told, term) for term in missing):
+                return True
+        return False
 
     def _asked(self, question: Reading) -> tuple[set[str], set[str]]:
         """Return the terms that say what a question is about, and those of its names;

@@ -7,9 +7,11 @@ from ...domain import SearchHit
 from ...domain.scope import NamedCountry
 from ...language.markdown import escape_markdown
 from ...language.zones import zones_in
+from ...models.chat.extractive import MAX_QUOTATIONS
 from ...search.mentions import names_country
 from ...search.scope import describe
 from ...search.subjects import mentioned_countries
+from ..tools.figures import FigureTool
 from ..turn import Draft, Turn
 from ..writers.nothing import NothingFound, years_missing
 
@@ -21,6 +23,7 @@ class IsEnough:
     """
 
     nothing: NothingFound
+    figures: FigureTool
 
     def run(self, turn: Turn) -> Draft | None:
         found = turn.found
@@ -41,7 +44,7 @@ class IsEnough:
                 return None
             return self.nothing.write(turn, found.closest)
         verdict = "nothing" if empty else turn.judge.verdict(turn.reading, hits)
-        if hits and is_zone_asked(turn, hits):
+        if hits and (is_zone_asked(turn, hits) or self._is_row_named(turn, hits)):
             verdict = "answers"
         may_doubt = turn.has_model and not turn.is_general
         if verdict == "nothing" and not empty and may_doubt:
@@ -55,6 +58,14 @@ class IsEnough:
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
         return None
+
+    def _is_row_named(self, turn: Turn, hits: Sequence[SearchHit]) -> bool:
+        """Return whether the question names a row of a table among the first hits: what
+        few words of it have no equal there may be said in others.
+        """
+        chunks = [hit.chunk for hit in hits[:MAX_QUOTATIONS]]
+        is_named = self.figures.rows.names_row(turn, chunks)
+        return is_named and years_missing(turn, hits) is None
 
     def _of_absent(self, turn: Turn, countries: Sequence[NamedCountry]) -> Draft | None:
         """Keep the passages that name a country without a report. They only come close,

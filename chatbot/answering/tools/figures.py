@@ -51,7 +51,7 @@ from ..figure_questions import FigureQuestions, steps_of, verdict
 from ..figure_sentences import in_words, numbered, over_years, side_by_side
 from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import MOST_COLUMNS, Rendered
-from ..table_rows import TablePassage, TableRows
+from ..table_rows import LACKING, RowReader, TableFigures
 from ..turn import Turn
 from ..word_sets import WordSets
 
@@ -176,6 +176,8 @@ class FigureTool:
             newest=newest,
             of_all=request.kind in OF_ALL,
         )
+        if not measured and request.kind in OF_ALL:
+            return self.of_table(turn, most_lacking=LACKING)
         if not measured:
             return None
         stated = [named.condition for named in reading.figure_years]
@@ -213,45 +215,63 @@ class FigureTool:
         return _rendered(table, text, say)
 
     @property
-    def rows(self) -> TableRows:
+    def rows(self) -> RowReader:
         """Reads questions against the tables of documents."""
-        return TableRows(self.store, self.tables, self.language)
+        return RowReader(self.store, self.tables, self.language)
 
-    def of_table(self, turn: Turn) -> Rendered | None:
+    def of_table(self, turn: Turn, *, most_lacking: float = 0.0) -> Rendered | None:
         """Return what the rows of one document's table say to a question: a cell, a
         ranking, rows beside each other, one over years. None where no table has all of
-        its words, or a language model reads the cell in its passage.
+        its words but ``most_lacking``, a share, or a language model reads the cell in
+        its passage.
         """
         request, _ = self.asked_for(turn)
         reading = turn.reading
         if request.kind == "prose" or asks_for_person(reading.text):
             return None
-        asked = self.rows.read(turn)
+        rows = self.rows
         try:
-            tables = self.rows.find(turn, asked)
+            cell = self._cell_of_table(turn, request)
+            if cell is not None:
+                return cell
+            asked = rows.read(turn)
+            tables = rows.find(turn, asked, most_lacking=most_lacking)
         except SearchEngineError:
             # The search by vectors may answer.
             return None
         if not tables:
             return None
-        if request.kind not in OF_ALL | {"series"} and not turn.has_model:
-            for table in tables:
-                cell = self.rows.cell(asked, table, turn.say)
-                if cell:
-                    return Rendered(turn.say, [table.chunk.id], cell)
-        measured, named = self.rows.of_rows(asked, tables[0], turn.question.scope)
-        subjects: Sequence[str] = ()
-        if request.kind not in OF_ALL:
-            subjects = named[:MOST_COLUMNS]
-        if len(subjects) > 1 and request.kind == "value":
+        measured, named = rows.of_rows(asked, tables[0], turn.question.scope)
+        subjects = named[:MOST_COLUMNS]
+        is_told = bool(subjects)
+        if request.kind in OF_ALL:
+            subjects = []
+            is_told = len(measured.by_subject) > 1
+        elif request.kind != "series":
             request = replace(request, kind="comparison")
-        is_comparison = request.kind == "comparison" and len(subjects) > 1
-        is_series = request.kind == "series" and subjects
-        is_of_all = request.kind in OF_ALL and len(measured.by_subject) > 1
-        if not (is_comparison or is_series or is_of_all):
+            is_told = len(subjects) > 1
+        if not is_told:
             return None
-        stated = [named_year.condition for named_year in reading.figure_years]
-        return self.render(request, [measured], subjects, stated, turn.say)
+        years = [named_year.condition for named_year in reading.figure_years]
+        return self.render(request, [measured], subjects, years, turn.say)
+
+    def _cell_of_table(self, turn: Turn, request: Request) -> Rendered | None:
+        """Return the one cell that a question means, for quotations. Raises
+        SearchEngineError.
+        """
+        if turn.has_model:
+            return None
+        rows = self.rows
+        is_cell = request.kind not in OF_ALL | {"series"}
+        # "The poorest" may be the name of a row.
+        asked = rows.read(turn, is_of_rows=is_cell)
+        if not is_cell and asked.words == rows.read(turn).words:
+            return None
+        for table in rows.find(turn, asked):
+            cell = rows.cell(asked, table, turn.say)
+            if cell:
+                return Rendered(turn.say, [table.chunk.id], cell)
+        return None
 
     def state(self, turn: Turn, passage: Passage) -> str:
         """Return the one figure of a quoted passage that the question surely means, as
@@ -267,7 +287,7 @@ class FigureTool:
         say = turn.say
         if chunk.statements is not None:
             asked = self.rows.read(turn)
-            table = TablePassage(chunk)
+            table = TableFigures(chunk)
             return self.rows.cell(asked, table, say, passage.number, is_sure=True)
         figure = None
         if COUNTRY in chunk.metadata and chunk.heading:
@@ -294,42 +314,46 @@ class FigureTool:
     def _meant(self, turn: Turn, chunk: Chunk) -> ReportedFigure | None:
         """Return the one figure of a passage that has all words of the question."""
         reading = turn.reading
+        heading = chunk.heading
         names = defaultdict[str, list[str]](list)
         for entry in self.glossary():
-            if entry.heading == chunk.heading:
-                names[entry.label] += [entry.term, *entry.other_words]
+            if entry.heading == heading:
+                names[entry.label].append(entry.term)
+                names[entry.label].extend(entry.other_words)
         words_of = analyzer_for(reading.text, self.language).terms
-        # Not a country that the question is not about: "the frontier with India".
-        named = [
-            name
-            for name in reading.names
-            if name in reading.about or name not in reading.countries
-        ]
-        topic = set(WORD_PATTERN.findall(remove_names(reading.text, named).lower()))
+        named = []
+        for name in reading.names:
+            # Not a country that the question is not about: "the frontier with India".
+            if name in reading.about or name not in reading.countries:
+                named.append(name)
+        plain = remove_names(reading.text, named).lower()
+        topic = set(WORD_PATTERN.findall(plain))
         is_share = "%" in reading.text or not topic.isdisjoint(SHARE_WORDS)
-        words = set(words_of(" ".join(topic - NEUTRAL_WORDS - SHARE_WORDS)))
+        topic -= NEUTRAL_WORDS
+        topic -= SHARE_WORDS
+        words = set(words_of(" ".join(topic)))
         if not words:
             return None
-        figures = []
-        of_heading = set(words_of(" ".join([chunk.heading, *names[""]])))
+        of_label: dict[str, list[ReportedFigure]] = defaultdict(list)
+        of_heading = set(words_of(" ".join([heading, *names[""]])))
         for figure in figures_of(chunk):
-            label_words = set(words_of(" ".join([figure.label, *names[figure.label]])))
+            label = figure.label
+            label_words = set(words_of(" ".join([label, *names[label]])))
             base = set(words_of(" ".join(LETTERS_PATTERN.findall(figure.text))))
             if not words <= of_heading | label_words | base:
                 continue
-            if figure.label and words.isdisjoint(label_words):
+            if label and words.isdisjoint(label_words):
                 continue
             if not is_share or ("%" in figure.unit and base <= words):
-                figures.append(figure)
-        labels = {figure.label for figure in figures}
-        if "" in labels:
-            labels = {""}
+                of_label[label].append(figure)
+        labels = list(of_label)
+        if "" in of_label:
+            labels = [""]
         elif len(labels) > 1:
-            labels = {one for one in labels if not words.isdisjoint(words_of(one))}
+            labels = [one for one in labels if not words.isdisjoint(words_of(one))]
         if len(labels) != 1:
             return None
-        figures = [figure for figure in figures if figure.label in labels]
-        return _newest(turn, figures)
+        return _newest(turn, of_label[labels[0]])
 
     def key_figures(
         self, turn: Turn, scope: Scope, subjects: Sequence[str]

@@ -114,7 +114,7 @@ def build_flow(
         "figures": TableOfFigures(tools.figures, desk),
         "overview": Overview(tools.figures, desk),
         "gather": Gather(tools.search),
-        "enough": IsEnough(nothing),
+        "enough": IsEnough(nothing, tools.figures),
         "write": Write(),
     }
     return Flow(

@@ -69,19 +69,34 @@ def table(rows: Sequence[Report]) -> Iterator[str]:
     """Yield a heading and a line for each configuration, followed by its intervals if
     it has some.
     """
-    columns = [name for name in (*METRICS, "leaks", *ABSTENTION) if name in rows[0]]
-    width = max(28, *(len(row["name"]) for row in rows)) + 1
-    headings = "".join(f"{HEADINGS.get(column, column):>12}" for column in columns)
-    yield f"{'configuration':{width}}{headings}{'ms':>9}{'ms p95':>9}"
+    first = rows[0]
+    columns = [name for name in (*METRICS, "leaks", *ABSTENTION) if name in first]
+    width = 28
     for row in rows:
-        values = "".join(
-            f"{'-' if row[column] is None else str(row[column]):>12}"
-            for column in columns
-        )
-        yield f"{row['name']:{width}}{values}{row['ms']['total']:>9}{row['ms_p95']['total']:>9}"  # noqa: E501
-        if bounds := row.get("intervals"):
-            cells = (f"{low:.3f}-{high:.3f}" for low, high in bounds.values())
-            yield f"{'  95 %':{width}}" + "".join(f"{cell:>12}" for cell in cells)
+        width = max(width, len(row["name"]))
+    width += 1
+    line = f"{'configuration':{width}}"
+    for column in columns:
+        heading = HEADINGS.get(column, column)
+        line += f"{heading:>12}"
+    yield f"{line}{'ms':>9}{'ms p95':>9}"
+    for row in rows:
+        line = f"{row['name']:{width}}"
+        for column in columns:
+            value = row[column]
+            shown = "-" if value is None else str(value)
+            line += f"{shown:>12}"
+        mean = row["ms"]["total"]
+        p95 = row["ms_p95"]["total"]
+        yield f"{line}{mean:>9}{p95:>9}"
+        bounds = row.get("intervals")
+        if not bounds:
+            continue
+        line = f"{'  95 %':{width}}"
+        for low, high in bounds.values():
+            interval = f"{low:.3f}-{high:.3f}"
+            line += f"{interval:>12}"
+        yield line
 
 
 def read_baseline(path: Path) -> Report:
