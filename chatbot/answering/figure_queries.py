@@ -36,7 +36,7 @@ from ..language.reported_figures import year_of
 from ..language.units import read_unit
 from ..questions.reading import COUNTRY, YEAR, members_of
 from ..questions.sides import MOST_SIDES
-from .figure_steps import in_unit, run
+from .figure_steps import PERCENT, in_unit, run
 from .figure_tables import FigureTables, IndicatorFigures
 
 
@@ -106,9 +106,16 @@ class Derived:
         ]
 
     def years(self, subject: str) -> Sequence[int]:
-        """The years of which all parts have a figure, the oldest first."""
-        of_parts = [set(part.years(subject)) for part in self.parts.values()]
-        return sorted(set.intersection(*of_parts))
+        """The years of which all parts have a figure, the oldest first. One without a
+        year, as of an area, holds for every year.
+        """
+        dated = []
+        for part in self.parts.values():
+            figures = part.figures.by_subject.get(subject, ())
+            years = {figure.year for figure in figures if figure.year}
+            if years:
+                dated.append(years)
+        return sorted(set.intersection(*dated)) if dated else ()
 
     def cell(self, subject: str, year: int | None) -> UnitCell | None:
         """The value for a year, None = the newest that all parts have; without one, of
@@ -159,7 +166,11 @@ def _computed(sign: str, left: Term, right: Term) -> Term:
             value = left.value - right.value
         return Term(value, left.unit, text)
     if sign == "*":
-        return Term(left.value * right.value, left.unit or right.unit, text)
+        value = left.value * right.value
+        if left.unit == PERCENT:
+            # A share of a whole is of the unit of the whole.
+            return Term(value / 100, right.unit, text)
+        return Term(value, left.unit or right.unit, text)
     if right.value == 0:
         raise InvalidRequestError(f"{text} divides by zero.")
     unit = left.unit
@@ -346,6 +357,9 @@ class FigureQueries:
         found: list[Indicator] = []
         for name in query.indicators:
             entry = self._entry(name)
+            if "[" in name:
+                words = name.replace("[", "").replace("]", "")
+                entry = GlossaryEntry(words, "", formula=name)
             if entry is not None and entry.formula:
                 found.append(self._derived(entry, pairs, scope, countries))
                 continue

@@ -4,7 +4,7 @@ indicators and years.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..domain import Scope
@@ -85,10 +85,34 @@ class FigureQuestions:
         query = self._query(operation, reading, subjects, scope, request)
         if query is None:
             return None
-        for in_unit in _in_units(query, operation.units):
+        for in_unit in _in_units(query, operation):
             with suppress(InvalidRequestError):
                 return in_unit, self.queries.run(in_unit, scope)
-        return None
+        of_whole = self._of_whole(query, operation, scope, request)
+        if of_whole is None:
+            return None
+        return self.answer(of_whole, reading, subjects, scope, request)
+
+    def _of_whole(
+        self,
+        query: FigureQuery,
+        operation: Operation,
+        scope: Scope,
+        request: RequestContext | None,
+    ) -> Operation | None:
+        """Return the operation with the whole that a figure is a share of times the
+        share: "60% of total population" in people. None where it is no share, or the
+        whole is no figure.
+        """
+        if not operation.units or "[" in query.indicators[0]:
+            return None
+        table = self.queries.run(query, scope)
+        cells = [row.cells[0] for row in table.rows if row.cells[0] is not None]
+        share, of, whole = cells[0].text.partition("% of ") if cells else ("", "", "")
+        names = self._indicators(whole, operation, scope, request) if of else ()
+        if not share or not names:
+            return None
+        return replace(operation, topics=(f"[{query.indicators[0]}] * [{names[0]}]",))
 
     def _query(
         self,
@@ -136,6 +160,8 @@ class FigureQuestions:
         request: RequestContext | None,
     ) -> list[str]:
         """Return the names of what a topic surely means."""
+        if "[" in topic:
+            return [topic]
         derived = self._derived(topic)
         if derived is not None:
             return [derived.term]
@@ -148,7 +174,7 @@ class FigureQuestions:
             meant = tables.meant(topic, scope, request)
             if meant and self._names_label(topic, *meant):
                 pairs = [meant]
-        elif operation.wanted in {"verdict", "ratio"}:
+        elif operation.wanted in {"verdict", "ratio", "convert"}:
             pairs = tables.sizes(scope)
         return [indicator_name(heading, label) for heading, label in pairs]
 
@@ -185,13 +211,19 @@ class FigureQuestions:
         return best[1]
 
 
-def _in_units(query: FigureQuery, units: Sequence[str]) -> Iterator[FigureQuery]:
-    """Yield a query for each way that its unit may be meant; itself without one."""
-    if not units:
+def _in_units(query: FigureQuery, operation: Operation) -> Iterator[FigureQuery]:
+    """Yield a query for each way that its unit may be meant, of the one indicator that
+    may have it; itself without one.
+    """
+    if not operation.units:
         yield query
-    for unit in units:
-        steps = (*query.steps, Convert(unit=unit))
-        yield query.model_copy(update={"steps": steps})
+    for unit in operation.units:
+        steps = (*query.steps, Convert(unit=unit, decimals=operation.decimals))
+        for name in query.indicators:
+            indicators = query.indicators
+            if operation.wanted == "convert":
+                indicators = (name,)
+            yield query.model_copy(update={"steps": steps, "indicators": indicators})
 
 
 def verdict(operation: Operation, table: FigureTable, say: Say) -> str:

@@ -64,18 +64,19 @@ def _convert(step: Convert, grid: FigureTable) -> FigureTable:
     for row in grid.rows:
         cells: list[FigureCell | None] = []
         for column, cell in zip(grid.columns, row.cells, strict=True):
-            cells.append(_converted(cell, column.unit, step.unit))
+            cells.append(_converted(cell, column.unit, step))
         rows.append(replace(row, cells=tuple(cells)))
     return replace(grid, columns=tuple(columns), rows=tuple(rows))
 
 
-def _converted(cell: FigureCell | None, unit: str, to: str) -> FigureCell | None:
-    if cell is None or not is_convertible(unit, to):
+def _converted(cell: FigureCell | None, unit: str, step: Convert) -> FigureCell | None:
+    if cell is None or not is_convertible(unit, step.unit):
         return cell
-    value = convert(cell.value, unit, to)
-    return replace(
-        cell, value=value, text=in_unit(value, to), how=cell.how or cell.text
-    )
+    value = convert(cell.value, unit, step.unit)
+    text = in_unit(value, step.unit)
+    if step.decimals is not None:
+        text = with_unit(f"{value:,.{step.decimals}f}", step.unit)
+    return replace(cell, value=value, text=text, how=cell.how or cell.text)
 
 
 def _difference(step: Difference, grid: FigureTable) -> FigureTable:

@@ -26,11 +26,12 @@ class Step(BaseModel):
 
 class Convert(Step):
     """Express the figures in another unit: "square miles", "million people", "per
-    100,000 people".
+    100,000 people". ``decimals``: how many are shown, None = as many as it needs.
     """
 
     op: Literal["convert"] = "convert"
     unit: Name
+    decimals: int | None = Field(default=None, ge=0, le=10)
 
 
 class Difference(Step):
@@ -113,7 +114,8 @@ AnyStep = Annotated[
 
 class FigureQuery(BaseModel):
     """``indicators`` are names of headings ("Population"), of their parts ("Median age:
-    male"), glossary terms or derived figures ("population density"). ``subjects``:
+    male"), glossary terms, derived figures ("population density") or formulas of such
+    names ("[Exports] / [Imports]"). ``subjects``:
     names of countries, groups or rows; none = all in scope. Without ``years`` and
     ``editions`` each figure is the newest; subjects that are compared have the newest
     year that all have. More than it may name is a download (`GET /api/figures`).

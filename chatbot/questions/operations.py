@@ -6,13 +6,14 @@ are meant is the business of the index of indicators.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from ..domain.scope import Reading
 from ..language.analysis import LETTERS_PATTERN, analyzer
-from ..language.figures import SCALES
+from ..language.figures import SCALES, figures
 from ..language.units import unit_pattern
-from .english import pattern, words
+from .english import number_of, pattern, words
 from .reading import NEUTRAL_WORDS, remove_names
 
 Wanted = Literal["", "convert", "difference", "ratio", "per_cent", "gain", "verdict"]
@@ -25,7 +26,7 @@ _UNIT = re.compile(
     rf"(?:{unit_pattern().pattern}|(?:people|persons|inhabitants|(?:us )?dollars)\b)?)",
     re.IGNORECASE,
 )
-"""May match without any unit: `_unit` then goes on."""
+"""May match without any unit: `read_units` then goes on."""
 _PER = re.compile(
     r"\b(?:for (?:each|every)|in every|per)\s+(\d[\d,.]*\s+[a-z]+)", re.IGNORECASE
 )
@@ -35,6 +36,11 @@ _PEOPLE = re.compile(
     r"\b(?:people|persons|inhabitants|live[sd]?|living)\b", re.IGNORECASE
 )
 _PER_DAY = re.compile(r"\b(?:per|a|each|every)\s+(day|year)\b|\bdaily\b", re.IGNORECASE)
+_ROUNDED = pattern(
+    r",?\s*(?:\brounded\b\s*)?\b(?:to|with)\s+"
+    r"(?:(?P<count>{number}|no)\s+decimals?(?:\s+places?)?|the nearest \w+)"
+)
+_CONVERTS = pattern(r"\b(?:convert(?:ed)?|conver(?:sion|ts)|equals?)\b")
 _ASIDE = re.compile(r"\([^()]*\)")
 _TAKEN = re.compile(
     r"\b(?:take|subtract)\s(?P<second>.{1,80}?)\s(?:away\s)?from\s(?P<first>.+)",
@@ -63,8 +69,8 @@ _WORD = re.compile(r"[\w%'’-]+")
 class Operation:
     """``topics``: the words for each thing that is measured; one, or the two that are
     set against each other. ``units``: ways to write the unit that is wanted, the most
-    exact one first. ``fewer``: the smaller one is asked for. ``is_whether``: it is
-    answered with yes or no.
+    exact one first; ``decimals`` of it, None = as many as it needs. ``fewer``: the
+    smaller one is asked for. ``is_whether``: it is answered with yes or no.
     """
 
     wanted: Wanted
@@ -72,6 +78,37 @@ class Operation:
     units: tuple[str, ...] = ()
     fewer: bool = False
     is_whether: bool = False
+    decimals: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """``quantity``: as it is written, of which ``value`` is the number."""
+
+    quantity: str
+    value: Decimal
+    unit: str
+    to: str
+
+
+def read_conversion(text: str) -> Conversion | None:
+    """Return what a question wants converted that asks for nothing else: "How many feet
+    are 12 miles?"; None of others.
+    """
+    units, rest = read_units(_ASIDE.sub(" ", text))
+    numbers = [one for one in figures(rest) if one.year is None]
+    if not units or len(numbers) != 1:
+        return None
+    [number] = numbers
+    start = number.end + len(rest[number.end :]) - len(rest[number.end :].lstrip())
+    unit = unit_pattern().match(rest, start)
+    if unit is None:
+        return None
+    others = f"{rest[: number.start]} {rest[unit.end() :]}"
+    if not says_nothing(_CONVERTS.sub(" ", others)):
+        return None
+    quantity = rest[number.start : unit.end()]
+    return Conversion(quantity, min(number.values), unit[0], units[0])
 
 
 def read_operation(reading: Reading, *, subjects: int) -> Operation:
@@ -80,7 +117,8 @@ def read_operation(reading: Reading, *, subjects: int) -> Operation:
     """
     plain = " ".join(remove_names(reading.text, reading.names).split())
     plain = _ASIDE.sub(" ", plain)
-    units, plain = _unit(plain)
+    rounded = _ROUNDED.search(plain)
+    units, plain = read_units(_ROUNDED.sub(" ", plain))
     several_years = sum(len(year.ends) for year in reading.every_year) > 1
     is_pair = subjects == 2
     topic = plain
@@ -103,7 +141,8 @@ def read_operation(reading: Reading, *, subjects: int) -> Operation:
             if form.search(plain) and (topics := _two_topics(plain)):
                 return Operation(wanted, topics, units)
     if subjects and units:
-        return Operation("convert", (measured(topic),), units)
+        decimals = number_of(rounded["count"] or "") if rounded else None
+        return Operation("convert", (measured(topic),), units, decimals=decimals)
     return Operation("", (plain,))
 
 
@@ -142,7 +181,7 @@ def _two_topics(text: str) -> tuple[str, ...]:
     return tuple(topics)
 
 
-def _unit(text: str) -> tuple[tuple[str, ...], str]:
+def read_units(text: str) -> tuple[tuple[str, ...], str]:
     """Return the unit that is asked for, in the ways that it may be meant, and the text
     without it.
     """

@@ -1,5 +1,7 @@
 """Questions as queries of figures: what is computed, and what is left to a search."""
 
+from dataclasses import replace
+
 import pytest
 
 from chatbot.answering.figure_questions import FigureQuestions, verdict
@@ -17,6 +19,10 @@ FIGURES = (
     figure("Peru", "Population", "29000000", 2024, 2025, unit=""),
     figure("Kenya", "Area", "580000", None, 2025, unit=" sq km"),
     figure("Peru", "Area", "1285000", None, 2025, unit=" sq km"),
+    replace(
+        figure("Kenya", "Townspeople", "30", 2024, 2025, unit="% of population"),
+        unit="%",
+    ),
     figure("Kenya", "Coastline", "500", None, 2025, unit=" km"),
     figure("Kenya", "Exports", "12000000000", 2024, 2025, unit="$"),
     figure("Kenya", "Imports", "22000000000", 2024, 2025, unit="$"),
@@ -49,6 +55,15 @@ def answer(question: str) -> str:
     ("question", "beginning"),
     [
         ("How many miles of coastline has Kenya?", "Kenya, Coastline: 310.69 miles"),
+        (
+            "Coastline of Kenya in miles, rounded to one decimal",
+            "Kenya, Coastline: 310.7 miles (",
+        ),
+        ("How large is Peru in acres?", "Peru, Area: 317,530,415 acres ("),
+        (
+            "Townspeople of Kenya in thousands",
+            "Kenya, Townspeople * Population: 17,400 thousands (30% of population * 58",
+        ),
         (
             "How many times as many people as Peru does Kenya have?",
             "Population: Kenya has 2 times what Peru has",

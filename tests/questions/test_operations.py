@@ -1,9 +1,11 @@
 """What a question wants done with figures, read from its words."""
 
+from decimal import Decimal
+
 import pytest
 
 from chatbot.domain.scope import Reading
-from chatbot.questions.operations import Operation, read_operation
+from chatbot.questions.operations import Operation, read_conversion, read_operation
 from chatbot.questions.reading import read_names
 from chatbot.questions.sides import asks_several, compared_countries
 from tests.questions.reports import Reports
@@ -45,6 +47,35 @@ def test_what_is_wanted(
     assert operation.wanted == wanted
     if units is not None:
         assert operation.units == units
+
+
+def test_how_exact_a_figure_is_asked_is_no_word_of_it() -> None:
+    _, operation = read("Debt of Laos in billions of dollars, to two decimals")
+    assert (operation.topics, operation.decimals) == (("Debt",), 2)
+    _, operation = read("Ghana's people in millions, to the nearest million")
+    assert operation.decimals == 0
+    assert read("Ghana's coast in miles")[1].decimals is None
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How many feet are 12 miles?", ("12 miles", 12, "miles", "feet")),
+        ("convert 1.5 acres to hectares", ("1.5 acres", Decimal("1.5"), "acres")),
+        ("How many miles of roads are there per 100 km of rails?", ()),
+        ("How many feet are 12 miles of the road to Accra?", ()),
+        ("12 miles", ()),
+    ],
+)
+def test_a_conversion_asks_for_nothing_else(
+    question: str, wanted: tuple[object, ...]
+) -> None:
+    found = read_conversion(question)
+    told: tuple[object, ...] = ()
+    if found is not None:
+        told = (found.quantity, found.value, found.unit, found.to)
+    assert told[: len(wanted)] == wanted
+    assert bool(told) == bool(wanted)
 
 
 def test_two_things_of_one_country_stand_in_their_order() -> None:

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, replace
 
 from ...language.counts import count_of
+from ...language.units import convert, is_convertible
+from ...questions.operations import read_conversion
+from ..figure_steps import in_unit
 from ..figure_words import Rendered
 from ..tools.figures import FigureTool
 from ..turn import Draft, Turn
@@ -26,6 +29,12 @@ class TableOfFigures:
             return None
         if turn.has_model and turn.mode.searches_often:
             return None
+        conversion = read_conversion(turn.question.search_text)
+        if conversion and is_convertible(conversion.unit, conversion.to):
+            value = convert(conversion.value, conversion.unit, conversion.to)
+            text = f"{conversion.quantity} = {in_unit(value, conversion.to)}"
+            why = "It asks for another unit, and of no report."
+            return Draft(text=text, scope=turn.scope, is_answer=True, why=why)
         table = self.figures.compile(turn)
         if table is None:
             return None

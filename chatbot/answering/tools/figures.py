@@ -24,9 +24,10 @@ from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.detection import analyzer_for
 from ...language.markdown import escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
+from ...language.units import convert, is_convertible
 from ...language.words import Say
 from ...questions.kinds import OF_ALL, Request, asks_for_person, read_request
-from ...questions.operations import read_operation
+from ...questions.operations import read_operation, read_units
 from ...questions.reading import (
     COUNTRY,
     NEUTRAL_WORDS,
@@ -49,6 +50,7 @@ from ...search.subjects import with_article
 from ..figure_queries import FigureQueries
 from ..figure_questions import FigureQuestions, steps_of, verdict
 from ..figure_sentences import in_words, numbered, over_years, side_by_side
+from ..figure_steps import in_unit
 from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import MOST_COLUMNS, Rendered
 from ..table_rows import LACKING, RowReader, TableFigures
@@ -289,10 +291,13 @@ class FigureTool:
             asked = self.rows.read(turn)
             table = TableFigures(chunk)
             return self.rows.cell(asked, table, say, passage.number, is_sure=True)
+        units, _ = read_units(turn.reading.text)
         figure = None
         if COUNTRY in chunk.metadata and chunk.heading:
             figure = self._meant(turn, chunk)
         if figure is None:
+            return ""
+        if units and not is_convertible(figure.unit, units[0]):
             return ""
         name = in_a_sentence(figure.heading)
         subject = figure.subject
@@ -303,7 +308,11 @@ class FigureTool:
             # A label in it would jar.
             text = "In {subject}, the {name} was {figure}."
             subject = with_article(subject, say)
-        shown = f"{dated_text(figure, say)} [{passage.number}]"
+        shown = dated_text(figure, say)
+        if units:
+            value = convert(figure.value, figure.unit, units[0])
+            shown = f"{shown} = {escape_markdown(in_unit(value, units[0]))}"
+        shown = f"{shown} [{passage.number}]"
         return say(
             text,
             subject=escape_markdown(subject),
@@ -326,8 +335,8 @@ class FigureTool:
             # Not a country that the question is not about: "the frontier with India".
             if name in reading.about or name not in reading.countries:
                 named.append(name)
-        plain = remove_names(reading.text, named).lower()
-        topic = set(WORD_PATTERN.findall(plain))
+        _, topic_text = read_units(remove_names(reading.text, named))
+        topic = set(WORD_PATTERN.findall(topic_text.lower()))
         is_share = "%" in reading.text or not topic.isdisjoint(SHARE_WORDS)
         topic -= NEUTRAL_WORDS
         topic -= SHARE_WORDS
