@@ -14,6 +14,7 @@ from ..language.analysis import LETTERS_PATTERN, analyzer
 from ..language.figures import SCALES, figures
 from ..language.units import unit_pattern
 from .english import number_of, pattern, words
+from .kinds import has_only_prose
 from .reading import NEUTRAL_WORDS, remove_names
 
 Wanted = Literal["", "convert", "difference", "ratio", "per_cent", "gain", "verdict"]
@@ -54,6 +55,8 @@ _DIFFERENCE = pattern(r"\b{difference}\b")
 _RATIO = pattern(r"\b{ratio}\b")
 _IN_PER_CENT = pattern(r"\b{in_per_cent}\b")
 _GAINED = pattern(r"\b{gained}\b")
+_RISES = pattern(r"\b{rises}\b")
+_DROPS = pattern(r"\b{drops}\b")
 _THAN = pattern(r"\b{comparative}\b.*\bthan\b")
 _AMOUNT = pattern(r"\bhow (?:much|many)\b")
 _WHETHER = pattern(r"^\W*{asks_whether}\b")
@@ -109,6 +112,31 @@ def read_conversion(text: str) -> Conversion | None:
         return None
     quantity = rest[number.start : unit.end()]
     return Conversion(quantity, min(number.values), unit[0], units[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What a question says of a figure: that it ``rises``, or falls. ``is_whether``: it
+    asks whether that is so, else why.
+    """
+
+    topic: str
+    rises: bool
+    is_whether: bool
+
+
+def read_course(reading: Reading) -> Course | None:
+    """Return what a question takes for granted, or asks, of how a figure went; None
+    where it says nothing of the kind.
+    """
+    plain = " ".join(remove_names(reading.text, reading.names).split())
+    is_whether = _WHETHER.search(plain) is not None
+    rises = _RISES.search(plain)
+    drops = _DROPS.search(plain)
+    if bool(rises) == bool(drops) or not (is_whether or has_only_prose(plain)):
+        return None
+    topic = _DROPS.sub(" ", _RISES.sub(" ", plain))
+    return Course(topic, rises is not None, is_whether)
 
 
 def read_operation(reading: Reading, *, subjects: int) -> Operation:

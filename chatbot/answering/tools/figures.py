@@ -27,7 +27,7 @@ from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.units import convert, is_convertible
 from ...language.words import Say
 from ...questions.kinds import OF_ALL, Request, asks_for_person, read_request
-from ...questions.operations import read_operation, read_units
+from ...questions.operations import read_course, read_operation, read_units
 from ...questions.reading import (
     COUNTRY,
     NEUTRAL_WORDS,
@@ -47,6 +47,7 @@ from ...questions.sides import (
 )
 from ...questions.word_sets import read_word_set
 from ...search.subjects import with_article
+from ..figure_premises import FigurePremises
 from ..figure_queries import FigureQueries
 from ..figure_questions import FigureQuestions, steps_of, verdict
 from ..figure_sentences import in_words, numbered, over_years, side_by_side
@@ -102,6 +103,25 @@ class FigureTool:
             text = verdict(operation, table, turn.say)
         return _rendered(table, text, turn.say)
 
+    def _check_premise(self, turn: Turn) -> Rendered | None:
+        """Return how a figure went of which the question says that it rose or fell, of
+        one country; None where that is right, or not surely asked.
+        """
+        course = read_course(turn.reading)
+        _, about = self.asked_for(turn)
+        if turn.is_foreign or course is None or len(about) != 1:
+            return None
+        premises = FigurePremises(self.queries, turn.analyzer.terms)
+        found = premises.check(
+            course,
+            turn.reading,
+            about[0],
+            turn.question.scope,
+            turn.say,
+            turn.request,
+        )
+        return _rendered(*found, turn.say) if found else None
+
     def passages_of(self, rendered: Rendered) -> list[SearchHit]:
         """Return the passages that a table cites, in the order of their numbers; none
         where one is no longer there.
@@ -149,6 +169,9 @@ class FigureTool:
         computed = self.of_table(turn) or self.compute(turn)
         if computed is not None:
             return computed
+        premise = self._check_premise(turn)
+        if premise is not None:
+            return premise
         request, about = self.asked_for(turn)
         reading = turn.reading
         # Which indicator a foreign question means would be a guess.
