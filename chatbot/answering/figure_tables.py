@@ -9,7 +9,7 @@ where their words agree and no report has both.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Protocol
@@ -19,7 +19,8 @@ from ..domain.figures import Indicators, ReportedFigure, indicator_name
 from ..domain.request import RequestContext
 from ..domain.scope import Condition, Value, Values
 from ..language.reported_figures import year_of
-from ..search.indicators import IndicatorIndex
+from ..questions.kinds import main_things
+from ..search.indicators import REST, IndicatorIndex
 from ..search.weights import read_weight
 from .key_figures import most_asked, sizes
 
@@ -189,11 +190,41 @@ class FigureTables:
             for (name, label), row in rows.items():
                 if not label or not self._words(topic).isdisjoint(self._words(label)):
                     continue
-                if len(row.by_subject) < len(subjects) or _is_list(pairs[name]):
+                if len(row.by_subject) >= len(subjects) and not _is_list(pairs[name]):
+                    continue
+                if not self._names_main_item(topic, name):
                     # Another item of the list might be meant as well.
                     return []
+                rows[name, label] = self._main_items(name, scope, subjects)
             return [one for one in rows.values() if one.by_subject or len(rows) > 1]
         return []
+
+    def _names_main_item(self, topic: str, heading: str) -> bool:
+        """Return whether a topic asks for the first of the things that a heading lists:
+        "top export partner".
+        """
+        words = self._words(heading)
+        return any(words & self._words(thing) for thing in main_things(topic))
+
+    def _main_items(
+        self, heading: str, scope: Scope, subjects: Collection[str]
+    ) -> IndicatorFigures:
+        """Return of each subject the largest item of a list in its newest edition, with
+        its name.
+        """
+        largest: dict[str, ReportedFigure] = {}
+        for figure in _in_usual_unit(self._figures.find(scope, headings=[heading])):
+            if figure.label in REST or (subjects and figure.subject not in subjects):
+                continue
+            best = largest.setdefault(figure.subject, figure)
+            editions = _edition(figure.edition), _edition(best.edition)
+            if (editions[0], figure.value) > (editions[1], best.value):
+                largest[figure.subject] = figure
+        by_subject = {}
+        for subject, figure in largest.items():
+            named = replace(figure, text=f"{figure.label} {figure.text}".strip())
+            by_subject[subject] = (named,)
+        return IndicatorFigures(heading, "", by_subject)
 
     def meant(
         self,
@@ -509,19 +540,22 @@ def _share(some: frozenset[str], others: frozenset[str]) -> float:
     return len(common) / len(every)
 
 
+def _in_usual_unit(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:
+    """Return the figures in the unit that most have."""
+    figures = list(figures)
+    units = Counter(figure.unit for figure in figures)
+    usual = max(units, key=lambda unit: units[unit], default="")
+    return [figure for figure in figures if figure.unit == usual]
+
+
 def _by_subject(
     figures: Iterable[ReportedFigure],
 ) -> Iterator[tuple[str, Sequence[ReportedFigure]]]:
     """Of each subject and year the first figure of the newest edition, in the unit that
     most have.
     """
-    figures = list(figures)
-    units = Counter(figure.unit for figure in figures)
-    usual = max(units, key=lambda unit: units[unit], default="")
     of_subject: dict[str, dict[int, ReportedFigure]] = defaultdict(dict)
-    for figure in figures:
-        if figure.unit != usual:
-            continue
+    for figure in _in_usual_unit(figures):
         year = year_of(figure)
         edition = _edition(figure.edition)
         by_year = of_subject[figure.subject]

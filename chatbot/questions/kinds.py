@@ -25,6 +25,7 @@ _SUPERLATIVE, _LOWEST, _SERIES = (
     pattern(r"\b{lowest}\b"),
     pattern("{series}"),
 )
+_MAIN_THING = pattern(r"\b{main_item}\W+(?P<thing>\w+(?:\W+\w+)?)")
 _HOW_MANY = pattern(
     r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b"
 )
@@ -209,6 +210,13 @@ def topic_of_figures(text: str) -> str:
     ):
         text = form.sub(" ", text)
     return text
+
+
+def main_things(text: str) -> list[str]:
+    """Return what a text asks for the first of, each with the word behind it: "export
+    partner" of "the top export partner".
+    """
+    return [match["thing"] for match in _MAIN_THING.finditer(text)]
 
 
 def _of_all(plain: str, bound: Bound | None) -> Kind:

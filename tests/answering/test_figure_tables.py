@@ -176,6 +176,24 @@ class TestWhichIndicator:
         (china,) = compile("partners: China", EVERYWHERE, ["Mali", "Peru"])
         assert len(china.by_subject) == 2
 
+    def test_the_main_item_of_a_list_is_the_largest_of_each(self) -> None:
+        figures = [
+            figure(country, "Partners", value, 2023, 2025, label)
+            for country, label, value in (
+                ("Mali", "Togo", "40"),
+                ("Mali", "China", "4"),
+                ("Mali", "other", "56"),
+                ("Peru", "Cuba", "7"),
+                ("Peru", "China", "9"),
+            )
+        ]
+        figures.append(figure("Mali", "Partners", "90", 2023, 2025, "all", unit=" t"))
+        compile = tables(*figures).compile
+        (main,) = compile("the main partner", EVERYWHERE, ["Mali", "Peru"])
+        largest = {name: row[0].text for name, row in main.by_subject.items()}
+        assert largest == {"Mali": "Togo 40%", "Peru": "China 9%"}
+        assert compile("the main number of partners", EVERYWHERE, ["Mali"]) == []
+
     def test_labels_that_end_with_a_name_are_one_indicator(self) -> None:
         peaks = {"Kenya": "Mount Kenya", "Nepal": "Everest", "Peru": "Huascaran"}
         figures = [
