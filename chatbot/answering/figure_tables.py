@@ -20,6 +20,7 @@ from ..domain.request import RequestContext
 from ..domain.scope import Condition, Value, Values
 from ..language.reported_figures import year_of
 from ..questions.kinds import main_things
+from ..questions.operations import says_people
 from ..search.indicators import REST, IndicatorIndex
 from ..search.weights import read_weight
 from .key_figures import most_asked, sizes
@@ -173,10 +174,13 @@ class FigureTables:
         for inside in [scope] if newest is None else [newest, scope]:
             pairs = self.indicators(inside)
             parts = [words or topic] if of_all else self._things(topic, pairs, request)
-            meant = {
-                part: self._meant(part, pairs, request, subjects=least)
-                for part in parts
-            }
+            population = self.sizes(inside)[-1:]
+            meant: dict[str, tuple[str, str] | None] = {}
+            for part in parts:
+                if says_people(part) and population:
+                    meant[part] = population[0]
+                    continue
+                meant[part] = self._meant(part, pairs, request, subjects=least)
             if not any(meant.values()):
                 continue
             every = self.indicators(scope)

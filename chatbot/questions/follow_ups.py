@@ -51,6 +51,7 @@ from .reading import (
     placed,
     read_names,
     remove_names,
+    tidy,
     values_of,
 )
 from .sides import COMPARES, DOCUMENT, compared_countries
@@ -79,6 +80,7 @@ _OF_ALL = pattern(r"\b{of_all_countries}\b")
 _OF_SEVERAL = pattern(
     r"\b{of_several}\b|\b{more_or_less}\b|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$"
 )
+_COUNTRY_NOUN = pattern(r"\W*{countries}\b")
 _MORE = pattern(r"\b{more_or_less}\b")
 _OF_THE_LIBRARY = pattern(
     r"\b(?:(?:{edition_noun}|document|file)s|here|(?:can|could|may) i"
@@ -323,6 +325,8 @@ class FollowUps:
             return _with(state.reading.text, [message.strip(" ?.!")])
         if turned := _turned(reading, rest, state):
             return turned
+        if reading.groups and not rest:
+            return _regrouped(reading, state.reading)
         if compared := self._compared(reading, rest, state):
             return compared
         if not rest and (reading.countries or reading.every_year or series):
@@ -561,7 +565,8 @@ class FollowUps:
 
     def _telling(self, reading: Reading) -> list[str]:
         """The words that ask for something: no names, and none that only ask again."""
-        rest = remove_names(reading.text, [*reading.countries, *reading.every_year])
+        names = [*reading.countries, *reading.every_year, *reading.groups]
+        rest = remove_names(reading.text, names)
         return [
             word
             for word in self._words(rest)
@@ -599,6 +604,23 @@ def _has_own_subject(reading: Reading, of_several: bool) -> bool:
     if not _COMPLETE.match(message):
         return False
     return _IN_A_PLACE.search(message) is not None
+
+
+def _regrouped(reading: Reading, before: Reading) -> str:
+    """Return the question before with the group of countries of a message that names
+    nothing else, instead of its own group or countries: "And in Asia?".
+    """
+    group = reading.groups[-1]
+    words = reading.text[group.start : group.end]
+    text = before.text
+    named = sorted([*before.groups, *before.countries], key=lambda name: -name.start)
+    for number, name in enumerate(named):
+        # "African country" becomes "country in Asia".
+        is_adjective = _COUNTRY_NOUN.match(text, name.end) is not None
+        is_last = number == len(named) - 1
+        instead = words if is_last and not is_adjective else ""
+        text = f"{text[: name.start]}{instead}{text[name.end :]}"
+    return text if words in text else add_name(tidy(text), words)
 
 
 def _turned(reading: Reading, rest: Sequence[str], state: ConversationState) -> str:

@@ -25,6 +25,7 @@ _SUPERLATIVE, _LOWEST, _SERIES = (
     pattern(r"\b{lowest}\b"),
     pattern("{series}"),
 )
+_WISH = pattern(r"\b{wish}\b")
 _MAIN_THING = pattern(r"\b{main_item}\W+(?P<thing>\w+(?:\W+\w+)?)")
 _HOW_MANY = pattern(
     r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b"
@@ -210,6 +211,13 @@ def topic_of_figures(text: str) -> str:
     ):
         text = form.sub(" ", text)
     return text
+
+
+def is_wish(text: str) -> bool:
+    """Return whether a text asks for the best of something, which is a matter of
+    taste.
+    """
+    return _WISH.search(text) is not None
 
 
 def main_things(text: str) -> list[str]:

@@ -222,6 +222,15 @@ class TestWhichIndicator:
         assert compile("area of oceans", EVERYWHERE, of_all=True) == []
         assert compile("area", EVERYWHERE, of_all=True)
 
+    def test_people_alone_are_the_population(self) -> None:
+        figures = [
+            figure(country, heading, "9", 2024, 2025)
+            for country in ("Kenya", "Mali", "Peru")
+            for heading in ("Population", "Most people speak")
+        ]
+        (one,) = tables(*figures).compile("most people", EVERYWHERE, of_all=True)
+        assert one.name == "Population"
+
     def test_two_words_for_one_indicator_are_one_row(self) -> None:
         found = tables(*JOBS, figure("Kenya", "GDP", "9", 2022, 2023)).compile(
             "unemployment rate, joblessness and GDP", EVERYWHERE

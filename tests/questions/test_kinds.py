@@ -12,6 +12,7 @@ from chatbot.language.country_names import find_countries
 from chatbot.questions.kinds import (
     asks_of_all,
     asks_what_it_is_about,
+    is_wish,
     read_request,
     small_talk,
 )
@@ -40,6 +41,13 @@ def test_what_is_asked_for(case: dict[str, Any]) -> None:
         )
         assert request.bound.negated == case.get("negated", request.bound.negated)
     assert case.get("topic", "") in request.topic
+
+
+def test_a_wish_is_no_quantity() -> None:
+    assert is_wish("best beaches")
+    assert is_wish("the most beautiful lakes")
+    assert not is_wish("most people")
+    assert not is_wish("the highest literacy")
 
 
 def test_messages_that_ask_nothing() -> None:

@@ -26,7 +26,13 @@ from ...language.markdown import escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.units import convert, is_convertible
 from ...language.words import Say
-from ...questions.kinds import OF_ALL, Request, asks_for_person, read_request
+from ...questions.kinds import (
+    OF_ALL,
+    Request,
+    asks_for_person,
+    is_wish,
+    read_request,
+)
 from ...questions.operations import read_course, read_operation, read_units
 from ...questions.reading import (
     COUNTRY,
@@ -203,10 +209,20 @@ class FigureTool:
         )
         if not measured and request.kind in OF_ALL:
             return self.of_table(turn, most_lacking=LACKING)
-        if not measured:
+        if not measured or self._is_wish(turn, request, measured[0]):
             return None
         stated = [named.condition for named in reading.figure_years]
         return self.render(request, measured, about, stated, turn.say)
+
+    def _is_wish(
+        self, turn: Turn, request: Request, indicator: IndicatorFigures
+    ) -> bool:
+        """Return whether a ranking asks for taste ("best beaches"): it has no word of
+        the indicator that comes nearest.
+        """
+        terms = turn.analyzer.terms
+        shared = set(terms(request.topic)).intersection(terms(indicator.name))
+        return request.kind == "ranking" and not shared and is_wish(request.topic)
 
     def render(
         self,
