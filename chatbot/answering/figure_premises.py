@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..domain import Scope
 from ..domain.figure_query import FigureTable
+from ..domain.figures import GlossaryEntry
 from ..domain.request import RequestContext
 from ..domain.scope import Reading, Values
 from ..language.reported_figures import year_of
@@ -77,19 +78,28 @@ class FigurePremises:
         tables = self.queries.tables
         for words in (f"{topic} {GROWTH}", topic):
             meant = tables.meant(words, scope, request)
-            if meant is None or not set(self.terms(words)) <= self._names(*meant):
+            if meant is None:
+                continue
+            names = words_of(*meant, self.queries.glossary(), self.terms)
+            if not names.issuperset(self.terms(words)):
                 continue
             pairs = tables.indicators(scope)
             return tables.measured(*meant, pairs, scope, [subject])
         return None
 
-    def _names(self, heading: str, label: str) -> set[str]:
-        """Return the words of an indicator, and those that the glossary has for it."""
-        phrases = [heading, label]
-        for entry in self.queries.glossary():
-            if (entry.heading, entry.label) == (heading, label):
-                phrases += [entry.term, *entry.other_words]
-        return set(self.terms(" ".join(phrases)))
+
+def words_of(
+    heading: str,
+    label: str,
+    glossary: Sequence[GlossaryEntry],
+    terms: Callable[[str], Sequence[str]],
+) -> set[str]:
+    """Return the words of an indicator, and those that the glossary has for it."""
+    phrases = [heading, label]
+    for entry in glossary:
+        if (entry.heading, entry.label) == (heading, label):
+            phrases += [entry.term, *entry.other_words]
+    return set(terms(" ".join(phrases)))
 
 
 def _ends(

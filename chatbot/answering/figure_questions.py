@@ -28,6 +28,7 @@ from ..domain.scope import Reading
 from ..language.words import Say
 from ..questions.kinds import Request
 from ..questions.operations import Operation, says_nothing, says_people
+from .figure_premises import words_of
 from .figure_queries import FigureQueries
 from .figure_sentences import by_value, higher, table_value
 
@@ -184,11 +185,8 @@ class FigureQuestions:
         """
         if not label:
             return True
-        phrases = [label]
-        for entry in self.queries.glossary():
-            if (entry.heading, entry.label) == (heading, label):
-                phrases += [entry.term, *entry.other_words]
-        words = set(self.terms(" ".join(phrases))).difference(self.terms(heading))
+        words = words_of(heading, label, self.queries.glossary(), self.terms)
+        words.difference_update(self.terms(heading))
         return not words.isdisjoint(self.terms(topic))
 
     def is_derived(self, topic: str) -> bool:

@@ -565,7 +565,11 @@ class FollowUps:
 
     def _telling(self, reading: Reading) -> list[str]:
         """The words that ask for something: no names, and none that only ask again."""
-        names = [*reading.countries, *reading.every_year, *reading.groups]
+        names: list[Named] = [
+            *reading.countries,
+            *reading.every_year,
+            *reading.groups,
+        ]
         rest = remove_names(reading.text, names)
         return [
             word
@@ -613,7 +617,8 @@ def _regrouped(reading: Reading, before: Reading) -> str:
     group = reading.groups[-1]
     words = reading.text[group.start : group.end]
     text = before.text
-    named = sorted([*before.groups, *before.countries], key=lambda name: -name.start)
+    named: list[Named] = [*before.groups, *before.countries]
+    named.sort(key=lambda name: -name.start)
     for number, name in enumerate(named):
         # "African country" becomes "country in Asia".
         is_adjective = _COUNTRY_NOUN.match(text, name.end) is not None

@@ -25,6 +25,7 @@ _SUPERLATIVE, _LOWEST, _SERIES = (
     pattern(r"\b{lowest}\b"),
     pattern("{series}"),
 )
+_WHICH_THING = pattern(r"^\W*(?:which|what)\W+(?P<thing>\w+)")
 _WISH = pattern(r"\b{wish}\b")
 _MAIN_THING = pattern(r"\b{main_item}\W+(?P<thing>\w+(?:\W+\w+)?)")
 _HOW_MANY = pattern(
@@ -211,6 +212,16 @@ def topic_of_figures(text: str) -> str:
     ):
         text = form.sub(" ", text)
     return text
+
+
+def thing_asked(text: str) -> str:
+    """Return the noun of which a text asks for one, unless it stands for countries:
+    "city" of "Which city is the largest?"; "" without one.
+    """
+    thing = _WHICH_THING.match(text)
+    if thing is None or _WHICH.search(text) or _HOW_MANY.search(text):
+        return ""
+    return thing["thing"]
 
 
 def is_wish(text: str) -> bool:

@@ -144,6 +144,9 @@ def read_operation(reading: Reading, *, subjects: int) -> Operation:
     One about none or many of them ranks, filters or counts (`kinds.read_request`).
     """
     plain = " ".join(remove_names(reading.text, reading.names).split())
+    if any(name.by_people and name.text.endswith("s") for name in reading.about):
+        # "How many Kenyans" counts people.
+        plain = _AMOUNT.sub(r"\g<0> people", plain)
     plain = _ASIDE.sub(" ", plain)
     rounded = _ROUNDED.search(plain)
     units, plain = read_units(_ROUNDED.sub(" ", plain))

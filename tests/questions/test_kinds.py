@@ -15,6 +15,7 @@ from chatbot.questions.kinds import (
     is_wish,
     read_request,
     small_talk,
+    thing_asked,
 )
 from chatbot.questions.names import find_years
 from tests.data import cases
@@ -48,6 +49,12 @@ def test_a_wish_is_no_quantity() -> None:
     assert is_wish("the most beautiful lakes")
     assert not is_wish("most people")
     assert not is_wish("the highest literacy")
+
+
+def test_what_one_is_asked_of_beside_countries() -> None:
+    assert thing_asked("Which city is the largest?") == "city"
+    assert thing_asked("Which African country is the largest?") == ""
+    assert thing_asked("How many countries are there?") == ""
 
 
 def test_messages_that_ask_nothing() -> None:

@@ -49,6 +49,11 @@ def test_what_is_wanted(
         assert operation.units == units
 
 
+def test_people_by_their_name_are_counted_as_people() -> None:
+    _, operation = read("How many Chadians live in towns, in millions?")
+    assert operation.topics == ("How people live towns",)
+
+
 def test_how_exact_a_figure_is_asked_is_no_word_of_it() -> None:
     _, operation = read("Debt of Laos in billions of dollars, to two decimals")
     assert (operation.topics, operation.decimals) == (("Debt",), 2)

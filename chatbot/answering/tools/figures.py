@@ -32,6 +32,7 @@ from ...questions.kinds import (
     asks_for_person,
     is_wish,
     read_request,
+    thing_asked,
 )
 from ...questions.operations import read_course, read_operation, read_units
 from ...questions.reading import (
@@ -53,7 +54,7 @@ from ...questions.sides import (
 )
 from ...questions.word_sets import read_word_set
 from ...search.subjects import with_article
-from ..figure_premises import FigurePremises
+from ..figure_premises import FigurePremises, words_of
 from ..figure_queries import FigureQueries
 from ..figure_questions import FigureQuestions, steps_of, verdict
 from ..figure_sentences import in_words, numbered, over_years, side_by_side
@@ -209,20 +210,28 @@ class FigureTool:
         )
         if not measured and request.kind in OF_ALL:
             return self.of_table(turn, most_lacking=LACKING)
-        if not measured or self._is_wish(turn, request, measured[0]):
+        if not measured or self._is_of_others(turn, request, measured[0]):
             return None
         stated = [named.condition for named in reading.figure_years]
         return self.render(request, measured, about, stated, turn.say)
 
-    def _is_wish(
+    def _is_of_others(
         self, turn: Turn, request: Request, indicator: IndicatorFigures
     ) -> bool:
-        """Return whether a ranking asks for taste ("best beaches"): it has no word of
-        the indicator that comes nearest.
+        """Return whether a ranking asks for something else than countries by the
+        nearest indicator: for other things ("Which city ...?"), or for taste ("best
+        beaches").
         """
+        if request.kind != "ranking":
+            return False
         terms = turn.analyzer.terms
-        shared = set(terms(request.topic)).intersection(terms(indicator.name))
-        return request.kind == "ranking" and not shared and is_wish(request.topic)
+        own = set(terms(indicator.name))
+        if own.isdisjoint(terms(request.topic)) and is_wish(request.topic):
+            return True
+        reading = turn.reading
+        thing = terms(thing_asked(remove_names(reading.text, reading.names)))
+        names = words_of(indicator.heading, indicator.label, self.glossary(), terms)
+        return bool(thing) and names.isdisjoint(thing)
 
     def render(
         self,
