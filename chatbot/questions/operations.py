@@ -179,11 +179,20 @@ def read_operation(reading: Reading, *, subjects: int) -> Operation:
 
 def measured(text: str) -> str:
     """Return the words of a text that say what is measured: none of the operation."""
-    for form in (_RATIO, _DIFFERENCE, _IN_PER_CENT, _GAINED):
+    text = _DIFFERENCE.sub(_comparative, text)
+    for form in (_RATIO, _IN_PER_CENT, _GAINED):
         text = form.sub(" ", text)
     kept = [word for word in _WORD.findall(text) if word.lower() not in _SIZE_WORDS]
     telling = [word for word in kept if word.lower() not in _SAY_NOTHING]
     return " ".join(telling or kept)
+
+
+def _comparative(match: re.Match[str]) -> str:
+    """Return the word that says what differs, of a question for a difference: "longer"
+    of "how many years longer".
+    """
+    last = match[0].split()[-1]
+    return last if last.lower().endswith("er") else " "
 
 
 def says_people(topic: str) -> bool:

@@ -54,6 +54,12 @@ def test_people_by_their_name_are_counted_as_people() -> None:
     assert operation.topics == ("How people live towns",)
 
 
+def test_what_differs_stays_a_word_of_a_difference() -> None:
+    _, operation = read("How many years longer do people in Laos live than in Chad?")
+    assert operation.wanted == "difference"
+    assert "longer" in operation.topics[0]
+
+
 def test_how_exact_a_figure_is_asked_is_no_word_of_it() -> None:
     _, operation = read("Debt of Laos in billions of dollars, to two decimals")
     assert (operation.topics, operation.decimals) == (("Debt",), 2)
