@@ -115,7 +115,9 @@ class Derived:
             years = {figure.year for figure in figures if figure.year}
             if years:
                 dated.append(years)
-        return sorted(set.intersection(*dated)) if dated else ()
+        if not dated:
+            return ()
+        return sorted(set.intersection(*dated))
 
     def cell(self, subject: str, year: int | None) -> UnitCell | None:
         """The value for a year, None = the newest that all parts have; without one, of

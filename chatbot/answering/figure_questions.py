@@ -109,9 +109,13 @@ class FigureQuestions:
             return None
         table = self.queries.run(query, scope)
         cells = [row.cells[0] for row in table.rows if row.cells[0] is not None]
-        share, of, whole = cells[0].text.partition("% of ") if cells else ("", "", "")
-        names = self._indicators(whole, operation, scope, request) if of else ()
-        if not share or not names:
+        if not cells:
+            return None
+        _, of, whole = cells[0].text.partition("% of ")
+        if not of:
+            return None
+        names = self._indicators(whole, operation, scope, request)
+        if not names:
             return None
         return replace(operation, topics=(f"[{query.indicators[0]}] * [{names[0]}]",))
 

@@ -185,12 +185,12 @@ class FigureTables:
                 continue
             every = self.indicators(scope)
             # Two parts may mean one indicator.
-            rows = {
-                pair or (part, ""): self.measured(*pair, every, scope, subjects)
-                if pair
-                else IndicatorFigures(part, "", {})
-                for part, pair in meant.items()
-            }
+            rows: dict[tuple[str, str], IndicatorFigures] = {}
+            for part, pair in meant.items():
+                if pair is None:
+                    rows[part, ""] = IndicatorFigures(part, "", {})
+                    continue
+                rows[pair] = self.measured(*pair, every, scope, subjects)
             for (name, label), row in rows.items():
                 if not label or not self._words(topic).isdisjoint(self._words(label)):
                     continue

@@ -183,7 +183,9 @@ def read_request(reading: Reading, *, countries: int) -> Request:
 
 def _without_countries(match: re.Match[str]) -> str:
     """Return what words for countries say besides: economies grow, countries do not."""
-    return " economies " if "econom" in match[0].lower() else " "
+    if "econom" in match[0].lower():
+        return " economies "
+    return " "
 
 
 def without_countries_asked_for(text: str) -> str:
@@ -295,7 +297,9 @@ def _part(text: str) -> Decimal | None:
         return None
     count = number_of(one_in["count"])
     whole = number_of(one_in["whole"])
-    return Decimal(100 * count) / whole if count and whole else None
+    if not count or not whole:
+        return None
+    return Decimal(100 * count) / whole
 
 
 def _sign(plain: str) -> Bound | None:

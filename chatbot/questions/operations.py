@@ -103,7 +103,9 @@ def read_conversion(text: str) -> Conversion | None:
     if not units or len(numbers) != 1:
         return None
     [number] = numbers
-    start = number.end + len(rest[number.end :]) - len(rest[number.end :].lstrip())
+    behind = rest[number.end :]
+    spaces = len(behind) - len(behind.lstrip())
+    start = number.end + spaces
     unit = unit_pattern().match(rest, start)
     if unit is None:
         return None
@@ -172,7 +174,9 @@ def read_operation(reading: Reading, *, subjects: int) -> Operation:
             if form.search(plain) and (topics := _two_topics(plain)):
                 return Operation(wanted, topics, units)
     if subjects and units:
-        decimals = number_of(rounded["count"] or "") if rounded else None
+        decimals = None
+        if rounded:
+            decimals = number_of(rounded["count"] or "")
         return Operation("convert", (measured(topic),), units, decimals=decimals)
     return Operation("", (plain,))
 
@@ -192,7 +196,9 @@ def _comparative(match: re.Match[str]) -> str:
     of "how many years longer".
     """
     last = match[0].split()[-1]
-    return last if last.lower().endswith("er") else " "
+    if last.lower().endswith("er"):
+        return last
+    return " "
 
 
 def says_people(topic: str) -> bool:
