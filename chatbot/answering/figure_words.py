@@ -26,7 +26,7 @@ class Rendered:
     chunk_ids: list[str] = field(default_factory=list)
     text: str = ""
     things: Texts = ()
-    """The indicators of its rows."""
+    """The indicators that it is about."""
 
     def number_of(self, chunk_id: str) -> int:
         """Return the number of a passage that is cited."""

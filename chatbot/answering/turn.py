@@ -53,10 +53,10 @@ class Draft:
     ``hits``: all that were found, for the trace; ``context``: the passages that it
     stands on, which it is checked against unless it quotes them. ``below``: text that
     stands beneath and is not checked. ``is_answer``: it is what was asked for, whatever
-    it cites. ``is_sent``: its text went out while it was written. ``why``: why it ends
-    the question, for the trace. ``lists_sources``: a list of its sources follows.
-    ``finished``: an earlier answer that is given again. ``ending``: what the model
-    itself says of its answer.
+    it cites. ``is_computed``: it is no answer where it only comes close. ``is_sent``:
+    its text went out while it was written. ``why``: why it ends the question, for the
+    trace. ``lists_sources``: a list of its sources follows. ``finished``: an earlier
+    answer that is given again. ``ending``: what the model itself says of its answer.
     """
 
     text: str
@@ -67,6 +67,7 @@ class Draft:
     truncated: bool = False
     is_quoted: bool = False
     is_answer: bool = False
+    is_computed: bool = False
     is_sent: bool = False
     why: str = "It is written."
     lists_sources: bool = False
@@ -230,6 +231,8 @@ class Turn:
     """Of a completed question, the words of the person that ask for something."""
     own_lines: list[str] = field(default_factory=list)
     """Lines of the program in the middle of an answer, which no passage supports."""
+    unused: Sequence[str] = ()
+    """Words of the question that say something and that the answer does not use."""
     answered: Answer | None = None
 
     @classmethod

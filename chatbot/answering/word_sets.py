@@ -86,6 +86,7 @@ class WordSets:
         )
         table = markdown_table(["", escape_markdown(heading)], rows[:MOST_LISTED])
         rendered.text = f"{head}\n\n{table}"
+        rendered.things = (heading,)
         return rendered
 
     def _meant(self, asked: WordSet, scope: Scope) -> tuple[str, AbstractSet[str]]:

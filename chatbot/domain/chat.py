@@ -499,6 +499,8 @@ class SearchTrace:
     """The answer was cut at its token limit."""
     closest_only: bool = False
     """The passages may only be close to the subject of the question."""
+    unused: tuple[str, ...] = ()
+    """Words of the question that say something and that the answer does not use."""
     understood: Subjects = field(default_factory=Subjects)
     pipeline: tuple[Aggregation, ...] | None = None
     """The pipelines sent to the search engine of MongoDB, in order; None where another

@@ -47,9 +47,9 @@ _BEHIND = pattern(r"^\W*(?:or|and) (?:(?P<above>{or_above})|(?P<below>{or_below}
 _INCLUSIVE = pattern(r"\b{inclusive}\b")
 _NOT_BEFORE = pattern(r"\b{negation}(?:\s+(?!(?:and|but|or)\b)\w+){0,5}\s*$")
 _FALLS, _GROWS = pattern(r"\b{falls}\b"), pattern(r"\b{grows}\b")
-_FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
+FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _FRACTION = pattern(
-    rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b"
+    rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(FRACTIONS)})s?\b"
 )
 _ONE_IN = pattern(r"(?P<count>\w+)\W+(?:in|out of)\W+(?:every\W+)?(?P<whole>\w+)\b")
 _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
@@ -291,7 +291,7 @@ def _part(text: str) -> Decimal | None:
         return Decimal(0)
     if fraction := _FRACTION.match(text):
         number = Decimal(number_of(fraction["count"] or "") or 1)
-        return 100 * number / _FRACTIONS[fraction["part"].lower()]
+        return 100 * number / FRACTIONS[fraction["part"].lower()]
     one_in = _ONE_IN.match(text)
     if one_in is None:
         return None

@@ -29,6 +29,7 @@ from ..language.sentences import sentences
 from ..language.statements import split_statements
 from ..questions.kinds import asks_for_advice, asks_for_duty, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
+from ..questions.telling_words import asking_part
 from .features import JUDGED_HITS, sentences_of_years
 from .weights import read_weight
 
@@ -129,13 +130,9 @@ def nearness(hits: Sequence[SearchHit]) -> float:
     best score without headings.
     """
     best = best_score(hits)
-    return (
-        best
-        + max(
-            filter(None, map(attrgetter("heading_score"), hits[:JUDGED_HITS])),
-            default=best,
-        )
-    ) / 2
+    scores = [hit.heading_score for hit in hits[:JUDGED_HITS]]
+    nearest = max(filter(None, scores), default=best)
+    return (best + nearest) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +228,15 @@ class Judge:
     ) -> float:
         """Return what the doubts about these hits take from the closeness."""
         terms_of = analyzer_for(question.text, self.language).terms
-        chunks = [hit.chunk for hit in hits]
-        headings = set(map(attrgetter("heading"), chunks))
-        texts = list(map(attrgetter("search_text"), chunks))
         years = YEAR_PATTERN.findall(question.text)
-        texts += [month_names(chunk.text, years) for chunk in chunks]
+        headings = set[str]()
+        texts = []
+        for hit in hits:
+            chunk = hit.chunk
+            headings.add(chunk.heading)
+            texts.append(chunk.search_text)
+            months = month_names(chunk.text, years)
+            texts.append(months)
         for entry in self.glossary():
             if entry.heading in headings:  # which its terms and phrases say, too
                 texts += [entry.term, *entry.other_words]
@@ -327,10 +328,7 @@ class Judge:
         without countries and reports.
         """
         terms = analyzer_for(question.text, self.language).terms
-        topic = remove_names(question.text, question.names)
-        asking = " ".join(
-            [one for one in sentences(topic) if one.endswith("?")] or topic.split()
-        )
+        asking = asking_part(question)
         every = _WORD.findall(asking)
         words = [word for word in every if word.lower() not in OF_ANY_QUESTION]
         names = set(NAME.findall(" ".join(asking.split()))).intersection(words)

@@ -98,3 +98,18 @@ def test_a_follow_up_says_which_of_its_words_nothing_was_found_on(
         "The reports for Kenya were searched, but nothing was found on “"
     )
     assert "singer”" in answer["response"].partition("\n")[0]
+
+
+def test_words_that_an_answer_does_not_use_are_named(client: FlaskClient) -> None:
+    whole = ask(client, "Which country has the highest literacy?")
+    assert whole["answered"]
+    assert not whole["trace"]["unused"]
+    computed = ask(client, "Which country has the highest rural literacy?")
+    assert computed["response"].startswith("I could not use “rural”: ")
+    assert computed["trace"]["unused"] == ["rural"]
+    assert computed["trace"]["closest_only"]
+    assert not computed["answered"]
+    quoted = ask(client, "How many people in Mali have bottled drinking water?")
+    assert quoted["trace"]["unused"] == ["bottled"]
+    assert quoted["response"].startswith("I could not use “bottled”: ")
+    assert quoted["answered"]

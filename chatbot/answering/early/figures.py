@@ -10,7 +10,7 @@ from ..figure_words import Rendered
 from ..tools.figures import FigureTool
 from ..turn import Draft, Turn
 from ..writers import Desk
-from ..writers.prose import Quoted
+from ..writers.prose import Computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,5 +55,7 @@ def table_alone(
     hits = figures.passages_of(table)
     if not hits:
         return None
-    draft = Quoted(desk, table.text).write_from(turn, hits)
-    return replace(draft, why="The table of figures has what it asks.")
+    draft = Computed(desk, table).write_from(turn, hits)
+    return replace(
+        draft, is_computed=True, why="The table of figures has what it asks."
+    )

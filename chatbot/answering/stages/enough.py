@@ -12,6 +12,7 @@ from ...search.mentions import names_country
 from ...search.scope import describe
 from ...search.subjects import mentioned_countries
 from ..tools.figures import FigureTool
+from ...search.unused_words import missing_words
 from ..turn import Draft, Turn
 from ..writers.nothing import NothingFound, years_missing
 
@@ -122,19 +123,16 @@ def _say_what_is_missing(turn: Turn, hits: Sequence[SearchHit]) -> None:
     earlier = turn.events.earlier_scope
     if not earlier:
         return
-    terms_of = turn.analyzer.terms
-    found: set[str] = set()
-    for hit in hits:
-        found.update(terms_of(hit.chunk.search_text))
-    missing = [word for word in turn.own_words if found.isdisjoint(terms_of(word))]
-    if not missing:
+    texts = [hit.chunk.search_text for hit in hits]
+    turn.unused = missing_words(turn.own_words, texts, turn.analyzer.terms)
+    if not turn.unused:
         return
     text = "The reports for {scope} were searched, but nothing was found on “{words}”."
     turn.events.notes.append(
         turn.say(
             text,
             scope=escape_markdown(describe(earlier, turn.say)),
-            words=escape_markdown(" ".join(missing)),
+            words=escape_markdown(" ".join(turn.unused)),
         )
     )
 

@@ -64,6 +64,7 @@ class Finish:
             stopped_by=limits.stopped_by or limits.route_stopped_by,
             truncated=draft.truncated,
             closest_only=turn.closest_only,
+            unused=tuple(turn.unused),
         )
         needs_check = draft.context.passages and not draft.is_quoted
         answer = assemble(
@@ -94,9 +95,10 @@ class Finish:
             degraded = Degraded(failure.reason, failure.retry_after)
             is_answered = answer.answered and not turn.closest_only
             answer = replace(answer, degraded=degraded, answered=is_answered)
-        # Quotations on a country without a report that do not say what is asked.
-        is_beside = turn.absent is not None and turn.closest_only
-        if is_beside and not turn.has_model:
+        # Quotations on a country without a report that do not say what is asked, or
+        # figures of something else.
+        is_beside = turn.absent is not None or draft.is_computed
+        if is_beside and turn.closest_only and not turn.has_model:
             return replace(answer, response=response, answered=False)
         return replace(
             answer,

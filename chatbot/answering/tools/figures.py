@@ -457,4 +457,6 @@ def _rendered(table: FigureTable, text: str, say: Say) -> Rendered | None:
         return None
     numbers = range(1, len(table.chunk_ids) + 1)
     text, order = renumber(text, numbers)
-    return Rendered(say, [table.chunk_ids[number - 1] for number in order], text)
+    chunk_ids = [table.chunk_ids[number - 1] for number in order]
+    things = tuple(column.indicator for column in table.columns)
+    return Rendered(say, chunk_ids, text, things)

@@ -15,20 +15,23 @@ from ...domain.errors import (
     ContextLengthError,
 )
 from ...domain.protocols import Quoter
-from ...language.markdown import quotation_item
+from ...language.markdown import escape_markdown, quotation_item
 from ...models.chat.extractive import HEADER
 from ...models.replies.ending import Ending, EndingFilter, split_ending
 from ...models.replies.stream import Reply, completion
 from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
+from ...search.unused_words import UnusedWords
 from ..answer import prompt_for, with_note
 from ..budget import Allowance
 from ..context import build_context
 from ..faults import empty_reply, error_text, explain
+from ..figure_words import Rendered
 from ..turn import Draft, Turn
 from . import Desk
 
 CLOSEST = "The reports do not answer this directly. Closest passages:"
+UNUSED = "I could not use “{words}”: this answers only a part of the question."
 INSTEAD = "Quoted from the reports instead:"
 MIN_CONTEXT_TOKENS = 200
 """Tokens of passages below which no answer is worth writing."""
@@ -81,6 +84,12 @@ class Prose:
         would be quoted, instead of quotations; "" if none is surely meant.
         """
         return ""
+
+    def unused(self, turn: Turn, quotes: str, context: Context) -> Sequence[str]:
+        """Return the words of the question that quotations do not use."""
+        cited = cited_numbers(quotes)
+        chunks = [one.hit.chunk for one in context.passages if one.number in cited]
+        return UnusedWords(turn.judge).of_passages(turn.reading, chunks)
 
     def complete(self, turn: Turn, text: str, context: Context) -> tuple[str, str]:
         """Return the final text, and what stands below it without being checked against
@@ -319,19 +328,38 @@ class Prose:
     def _quote(
         self, turn: Turn, context: Context, heading: str | None = None
     ) -> Written:
-        text = self.quote(turn, context)
+        quotes = self.quote(turn, context)
+        stated = ""
         if heading is None:
             heading = turn.say(self.header) if self.header else ""
-            first = cited_numbers(text)[:1]
-            for passage in context.passages:
-                if passage.number in first:
-                    value = self.value(turn, passage)
-                    text = value or text
-                    heading = "" if value else heading
-        if heading:
-            text = f"{heading}\n\n{text}"
+            stated = self._stated(turn, quotes, context)
+        text = f"{heading}\n\n{quotes}" if heading else quotes
+        if stated:
+            # Every word of the question is a name of the figure.
+            text = stated
+        elif not turn.closest_only:
+            text = self._naming_unused(turn, text, self.unused(turn, quotes, context))
         turn.events.text(text)
         return Written(text, context, is_quoted=True)
+
+    def _stated(self, turn: Turn, quotes: str, context: Context) -> str:
+        """Return the figure of the first passage that is quoted; "" where none is
+        meant.
+        """
+        first = cited_numbers(quotes)[:1]
+        for passage in context.passages:
+            if passage.number in first:
+                return self.value(turn, passage)
+        return ""
+
+    def _naming_unused(self, turn: Turn, text: str, unused: Sequence[str]) -> str:
+        """Return a text below a line that names the words that it does not use."""
+        turn.unused = unused
+        if not unused:
+            return text
+        turn.closest_only = True
+        words = escape_markdown("”, “".join(unused))
+        return f"{turn.say(UNUSED, words=words)}\n\n{text}"
 
     def _quote_instead(self, turn: Turn, why: str, context: Context) -> Written:
         """Quote in place of the model, and say why."""
@@ -347,18 +375,26 @@ def note_left_out(turn: Turn, shown: int, hits: int) -> None:
         turn.limits.stop("tokens", turn.say(text, shown=shown, found=hits))
 
 
-class Quoted(Prose):
-    """A text that is ready before the writing, with its passages."""
+class Computed(Prose):
+    """A table of figures, or of what reports state, that is ready before the
+    writing.
+    """
 
     header = ""
     may_quote = True
 
-    def __init__(self, desk: Desk, text: str) -> None:
+    def __init__(self, desk: Desk, table: Rendered) -> None:
         super().__init__(desk)
-        self._text = text
+        self._table = table
 
     def quote(self, turn: Turn, context: Context) -> str:
-        return self._text
+        return self._table.text
+
+    def unused(self, turn: Turn, quotes: str, context: Context) -> Sequence[str]:
+        sentence = quotes.partition("\n\n")[0]
+        return UnusedWords(turn.judge).of_figures(
+            turn.reading, self._table.things, sentence
+        )
 
     def _note(self, turn: Turn, unread: str, shown: Sequence[SearchHit]) -> str:
         return ""

@@ -48,6 +48,7 @@ TRACE = {
     "caches",
     "truncated",
     "closest_only",
+    "unused",
     "stopped_by",
     "path",
     "ledger",

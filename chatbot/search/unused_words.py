@@ -1,0 +1,117 @@
+"""The words of a question that an answer does not use: "African", where all countries
+were ranked.
+
+A word is used if what is answered has it, or the glossary's words for that. Of the
+others most say little: "How badly did prices rise?" asks the same without "badly". What
+a word says is measured by how far the question moves without it. A computed answer has
+only the words of its indicators, so each word that says something has to be one of
+them. A passage may say the same in other words. There a word was not used if the
+question comes nearer to the heading without it: it asks for something else.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..domain import Chunk
+from ..domain.figures import indicator_name
+from ..domain.scope import Reading
+from ..language.detection import analyzer_for, language_of
+from ..questions.reading import tidy
+from ..questions.telling_words import asking_part, telling_words
+from .relevance import Judge
+from .weights import read_weight
+
+SAYS_SOMETHING = read_weight("unused.moved")
+LEADS_AWAY = read_weight("unused.nearer")
+STEM_CHARACTERS = int(read_weight("sets.stem"))
+MOST_WORDS = int(read_weight("unused.words"))
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedWords:
+    """Finds the unused words of a question, by the embedding model and the glossary of
+    its judge. Without a local, calibrated model, or for a question in another language
+    than the reports, nobody can tell: then there are none.
+    """
+
+    judge: Judge
+
+    def of_figures(
+        self, question: Reading, indicators: Iterable[str], text: str
+    ) -> Sequence[str]:
+        """Return the words that neither the indicators of a computed answer have nor
+        its ``text``.
+        """
+        phrases = [text]
+        for name in indicators:
+            phrases.append(name)
+            for entry in self.judge.glossary():
+                meant = indicator_name(entry.heading, entry.label) or entry.term
+                if f"{name}:".startswith(f"{meant}:"):
+                    phrases += [entry.term, *entry.other_words]
+        missing = self._missing(question, phrases)
+        topic = asking_part(question)
+        return [word for word in missing if self._says_something(topic, word)]
+
+    def of_passages(self, question: Reading, chunks: Sequence[Chunk]) -> Sequence[str]:
+        """Return the words that lead away from the passages that are quoted."""
+        names = [chunk.heading or chunk.title for chunk in chunks]
+        phrases = [*names]
+        for entry in self.judge.glossary():
+            if entry.heading in names:
+                phrases += [entry.term, *entry.other_words]
+        texts = [chunk.search_text for chunk in chunks]
+        missing = self._missing(question, [*phrases, *texts])
+        if not missing:
+            return ()
+        topic = asking_part(question)
+        vectors = self.judge.embedder.embed_documents(phrases)
+        embed = self.judge.embedder.embed_query
+        nearest = max(vectors @ embed(topic))
+        unused = []
+        for word in missing:
+            gain = max(vectors @ embed(_without(topic, word))) - nearest
+            if gain >= LEADS_AWAY * self._span:
+                unused.append(word)
+        return unused
+
+    @property
+    def _span(self) -> float:
+        """What the scores of this embedding model are measured by."""
+        return self.judge.bounds.threshold - self.judge.bounds.floor
+
+    def _missing(self, question: Reading, texts: Iterable[str]) -> Sequence[str]:
+        """Return the telling words that no text has, at most `MOST_WORDS`."""
+        judge = self.judge
+        if not judge.embedder.local or self._span <= 0:
+            return ()
+        language = language_of(question.text, judge.language)
+        if language != judge.language:
+            return ()
+        terms = analyzer_for(question.text, judge.language).terms
+        return missing_words(telling_words(question), texts, terms)[:MOST_WORDS]
+
+    def _says_something(self, topic: str, word: str) -> bool:
+        """Return whether a question is another one without a word."""
+        embed = self.judge.embedder.embed_query
+        moved = 1 - float(embed(topic) @ embed(_without(topic, word)))
+        return moved >= SAYS_SOMETHING * self._span
+
+
+def missing_words(
+    words: Iterable[str], texts: Iterable[str], terms: Callable[[str], Sequence[str]]
+) -> list[str]:
+    """Return the words that no text has: that begin as none of its words does."""
+    present = {term[:STEM_CHARACTERS] for text in texts for term in terms(text)}
+    missing = []
+    for word in words:
+        stems = {term[:STEM_CHARACTERS] for term in terms(word)}
+        if stems and present.isdisjoint(stems):
+            missing.append(word)
+    return missing
+
+
+def _without(text: str, word: str) -> str:
+    rest = re.sub(rf"\b{re.escape(word)}\b", " ", text)
+    return tidy(rest) or "?"
