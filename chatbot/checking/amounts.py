@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 from ..domain.tables import Texts
 from ..language.characters import lowered
-from ..language.figures import ONES, RANGE, Figure, figures, unify_signs
+from ..language.figures import ONES, RANGE, TENS, Figure, figures, unify_signs
 from ..language.reported_figures import bound_years
 from .wording import UNITS, pattern
 
@@ -22,7 +22,7 @@ _SPELLINGS = [
 ]
 _SPELLINGS += [
     ("share", 1 / Decimal(n), rf"(?:in|out of)(?: every)? (?:{n}|{word})")
-    for word, n in ONES.items()
+    for word, n in (ONES | TENS).items()
     if n > 1
 ]
 """One in three."""

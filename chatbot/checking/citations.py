@@ -278,18 +278,15 @@ class _ClauseChecker:
         claimed = amounts(words, comma=self._comma)
         sentence = Sentence(clause.words, claimed)
         quotes = [Defect("quotation", text) for text in foreign]
-        if any(one.states(sentence) for one in cited):
-            self._remember(claimed)
-            return [], quotes, [], []
         missing, supported = self._missing_figures(clause, claimed, cited)
+        beside = [
+            self._evidence[number]
+            for number in clause.beside
+            if number in self._evidence
+        ]
         names = list[Defect]()
         contradictions = list[Defect]()
         if not self._is_silent(clause.words):
-            beside = [
-                self._evidence[number]
-                for number in clause.beside
-                if number in self._evidence
-            ]
             names = [
                 Defect("name", text)
                 for text in self._foreign.countries(sentence, beside)

@@ -107,7 +107,12 @@ def clauses(response: str) -> Iterator[Clause]:
             f"{', '.join(filter(None, (cell.column, cell.row)))}: {_words(cell.text)}"
         )
         yield Clause(
-            _as_read(cell.text), words, cell.numbers, words, cell.numbers, is_cell=True
+            _as_read(cell.text),
+            words,
+            cell.numbers,
+            _words(cell.line),
+            cell.numbers,
+            is_cell=True,
         )
 
 

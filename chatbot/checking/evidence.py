@@ -150,15 +150,13 @@ class PassageRow:
     """A figure that a passage states under a heading.
 
     ``label``: keys of the words by which it differs from its ``siblings``, the labels
-    of the other figures there. ``words``: all that say it and no sibling: of its
-    heading and line, and its years.
+    of the other figures there.
     """
 
     heading: str
     label: frozenset[str]
     siblings: frozenset[frozenset[str]]
     amount: Amount
-    words: frozenset[str]
 
     @property
     def value(self) -> float:
@@ -239,11 +237,6 @@ class Evidence:
         """Stems of names: words with a capital within a sentence."""
         return frozenset(map(stem, CAPITAL.findall(self.full)))
 
-    @cached_property
-    def about(self) -> frozenset[str]:
-        """Stems of its title, section and metadata."""
-        return frozenset(map(stem, WORD.findall(self.where)))
-
     def mentions(self, name: Sequence[str], but: Set[str]) -> bool:
         """Return whether it has these words without the stems ``but``, their
         abbreviation, or what they abbreviate.
@@ -314,24 +307,6 @@ class Evidence:
                 )
         candidates = (one for value in near for one in self._places[value][:MAX_PLACES])
         return [one for one in islice(candidates, MAX_PLACES) if amount.agrees(one)]
-
-    def states(self, clause: Sentence) -> bool:
-        """Return whether a clause is a row of figures in the passage's own words, and
-        no more.
-        """
-        values = [one for one in clause.amounts if not one.figure.year]
-        labels = clause.labels - self.about
-        of_values = (
-            [true for true in self.amounts_like(one) if one.shares_year(true)]
-            for one in values
-        )
-        rows = (
-            [row for true in some if (row := self.row_of.get(id(true)))]
-            for some in of_values
-        )
-        return bool(values) and all(
-            any(labels <= row.words for row in some) for some in rows
-        )
 
     def listed_with(self, amount: Amount) -> list[Amount]:
         """Return the amounts with the same unit in the lines around it: a list of
@@ -422,7 +397,7 @@ def _rows(
     """Yield the figures that the text states as rows. Their amounts get the years that
     a list shares.
     """
-    under = defaultdict[str, list[tuple[frozenset[str], Amount, Sentence]]](list)
+    under = defaultdict[str, list[tuple[frozenset[str], Amount]]](list)
     places = [
         (statement, place)
         for statement in statements
@@ -447,26 +422,19 @@ def _rows(
                     if is_rest
                     else f"{figure.label} {_written_out(figure.label, heading)}"
                 )
-                under[heading].append((keys_of(words), amount, statement))
+                under[heading].append((keys_of(words), amount))
                 break
     for heading, labelled in under.items():
         # The labels of 60 figures under one heading tell them apart.
-        labels = frozenset(label for label, *_ in labelled[:60])
-        of_heading = Sentence(heading, []).labels | {"est"}
+        labels = frozenset(label for label, _ in labelled[:60])
         labels |= {
             frozenset([_OPPOSITES[key]])
             for label in labels
             for key in label & _OPPOSITES.keys()
         }
-        for label, amount, line in labelled:
+        for label, amount in labelled:
             siblings = labels - {label}
-            of_row = (
-                of_heading.union(line.labels, map(str, amount.years)).difference(
-                    *siblings
-                )
-                | label
-            )
-            yield PassageRow(heading, label, siblings, amount, of_row)
+            yield PassageRow(heading, label, siblings, amount)
 
 
 def _written_out(label: str, heading: str) -> str:

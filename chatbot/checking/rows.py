@@ -28,7 +28,7 @@ from .evidence import (
     label_key,
 )
 from .foreign import Headings
-from .wording import pattern
+from .wording import pattern, stems
 
 _COMPARED = pattern(r"\b(?:{compares}|{negates})\W+(?:\w+\W+){0,2}$")
 _PART_END = re.compile(r"[,;:] |\b(?:and|while|whereas|but|against|versus) ")
@@ -37,6 +37,7 @@ _FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
 _CHANGES = ABOVE | BELOW | _FACTORS.keys() | {"chang", "unchang", "same"}
 FACTOR_SHARE = 0.2
 """Tolerance of a change around the factor that the clause states, as a share of it."""
+_HIGHEST, _LOWEST = stems("highest"), stems("lowest")
 _GOALS = frozenset(["to", "at"])
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""
@@ -212,7 +213,7 @@ def _wrong_changes(
     headings: Headings,
 ) -> Iterator[Defect]:
     """Yield what changes or compares in another way than the passages say."""
-    if clause.keys.isdisjoint(_CHANGES):
+    if clause.keys.isdisjoint(_CHANGES | _HIGHEST | _LOWEST):
         return
     is_same = _UNCHANGED.search(lowered(clause.text)) is not None
     tokens = clause.tokens
@@ -233,6 +234,8 @@ def _wrong_changes(
             for _, one in groupby(e.rows, lambda row: (row.heading, row.label))
         ]
         change = _Change(_sign(tokens), is_same, factor)
+        if len(series) == 1:
+            yield from _wrong_extreme(clause, series[0])
         if len(series) == 1 and (change.sign or is_same):
             yield from _turned_series(tokens, series[0], change)
         else:
@@ -396,6 +399,24 @@ def _turned_series(
             if token.key in RISES | FALLS | _FACTORS.keys()
         )
         yield Defect("direction", next(words, ""))
+
+
+def _wrong_extreme(clause: Sentence, series: Sequence[PassageRow]) -> Iterator[Defect]:
+    """Yield the year that the clause calls that of the highest or lowest figure of a
+    series, and that is not.
+    """
+    years = [one.figure for one in clause.amounts if one.figure.year]
+    values = {max(row.amount.years): row.value for row in series if row.amount.years}
+    is_highest = not clause.keys.isdisjoint(_HIGHEST)
+    is_lowest = not clause.keys.isdisjoint(_LOWEST)
+    if len(years) != 1 or is_highest == is_lowest:
+        return
+    value = values.get(years[0].year or 0)
+    extreme = min(values.values(), default=0)
+    if is_highest:
+        extreme = max(values.values(), default=0)
+    if value is not None and value != extreme:
+        yield Defect("year", years[0].text)
 
 
 def _wrong_comparison(

@@ -180,13 +180,14 @@ def _words(cell: str) -> Words:
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A cell that states something, with the headings of its row and column, and the
-    passages that it or they cite.
+    passages that it or they cite. ``line``: all cells of its row.
     """
 
     row: str
     column: str
     text: str
     numbers: tuple[int, ...]
+    line: str
 
 
 def without_tables(text: str) -> tuple[str, list[Cell]]:
@@ -215,6 +216,7 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
                             heading(head[at]),
                             cell,
                             tuple(dict.fromkeys(numbers)),
+                            "; ".join(row),
                         )
                     )
     return "\n".join(around), cells
