@@ -11,8 +11,8 @@ from ...models.chat.extractive import MAX_QUOTATIONS
 from ...search.mentions import names_country
 from ...search.scope import describe
 from ...search.subjects import mentioned_countries
-from ..tools.figures import FigureTool
 from ...search.unused_words import missing_words
+from ..tools.figures import FigureTool
 from ..turn import Draft, Turn
 from ..writers.nothing import NothingFound, years_missing
 
