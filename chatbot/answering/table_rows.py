@@ -30,7 +30,7 @@ from ..search.weights import read_weight
 from .figure_tables import FigureTables, IndicatorFigures
 from .turn import Turn
 
-__all__ = ["LACKING", "AskedWords", "RowReader", "TableFigures"]
+__all__ = ["LACKING", "AskedWords", "RowFigures", "RowReader"]
 
 PASSAGES = int(read_weight("cells.passages"))
 ROWS = int(read_weight("cells.rows"))
@@ -95,7 +95,7 @@ class AskedWords:
 
 
 @dataclass(frozen=True)
-class TableFigures:
+class RowFigures:
     """A passage of a table, and how its figures are named."""
 
     chunk: Chunk
@@ -203,7 +203,7 @@ class RowReader:
 
     def find(
         self, turn: Turn, asked: AskedWords, *, most_lacking: float = 0.0
-    ) -> list[TableFigures]:
+    ) -> list[RowFigures]:
         """Return the passages of tables that have all words of a question, best first;
         where none has, those of the first document that has them in several rows.
         ``most_lacking``: the share of the words that they may lack. Raises
@@ -217,14 +217,14 @@ class RowReader:
         matches = self.passages.keyword_search(query, top_k=PASSAGES, scope=scope)
         ids = [match.chunk_id for match in matches]
         by_id = {chunk.id: chunk for chunk in self.passages.get(ids)}
-        whole: list[TableFigures] = []
-        of_document: dict[str, list[TableFigures]] = defaultdict(list)
+        whole: list[RowFigures] = []
+        of_document: dict[str, list[RowFigures]] = defaultdict(list)
         covered: dict[str, Words] = defaultdict(Words)
         for chunk_id in ids:
             chunk = by_id.get(chunk_id)
             if chunk is None or not chunk.statements:
                 continue
-            table = TableFigures(chunk)
+            table = RowFigures(chunk)
             words = asked.within(table.about)
             if len(words) >= least:
                 whole.append(table)
@@ -246,7 +246,7 @@ class RowReader:
         for chunk in chunks:
             if not chunk.statements:
                 continue
-            table = TableFigures(chunk)
+            table = RowFigures(chunk)
             words = asked.within(table.about)
             if len(words) < least:
                 continue
@@ -257,7 +257,7 @@ class RowReader:
     def cell(
         self,
         asked: AskedWords,
-        table: TableFigures,
+        table: RowFigures,
         say: Say,
         number: int = 1,
         *,
@@ -287,7 +287,7 @@ class RowReader:
         return sentence
 
     def of_rows(
-        self, asked: AskedWords, table: TableFigures, scope: Scope
+        self, asked: AskedWords, table: RowFigures, scope: Scope
     ) -> tuple[IndicatorFigures, list[str]]:
         """Return what a question measures in the rows of a table, without those that
         are totals, and the rows that it names; no rows where no column has all that
@@ -321,16 +321,16 @@ class RowReader:
         return IndicatorFigures(heading, label, by_subject), named
 
     def _under(
-        self, heading: str, table: TableFigures, scope: Scope
-    ) -> Iterator[tuple[ReportedFigure, TableFigures]]:
+        self, heading: str, table: RowFigures, scope: Scope
+    ) -> Iterator[tuple[ReportedFigure, RowFigures]]:
         """Yield the figures under a heading of a table's document, each of its row,
         with their passages.
         """
         stored = self.tables.find(scope, heading, table.chunk.document_id)
         ids = dict.fromkeys(figure.chunk_id for figure in stored)
-        passages: dict[str, TableFigures] = {}
+        passages: dict[str, RowFigures] = {}
         for chunk in self.passages.get(list(ids)[:ROWS]):
-            passages[chunk.id] = TableFigures(chunk)
+            passages[chunk.id] = RowFigures(chunk)
         for figure in stored:
             passage = passages.get(figure.chunk_id)
             if passage is not None:
@@ -338,7 +338,7 @@ class RowReader:
 
 
 def _cells(
-    asked: AskedWords, table: TableFigures, *, is_sure: bool
+    asked: AskedWords, table: RowFigures, *, is_sure: bool
 ) -> list[ReportedFigure]:
     """Return the figures that a question means, all of one row."""
     figures = asked.of_years(_of_named_row(asked, table))
@@ -367,7 +367,7 @@ def _cells(
     return figures
 
 
-def _of_named_row(asked: AskedWords, table: TableFigures) -> list[ReportedFigure]:
+def _of_named_row(asked: AskedWords, table: RowFigures) -> list[ReportedFigure]:
     """Return the figures of the one row that a question names, in the columns that have
     most of its words; of the total where it names no row.
     """
@@ -405,7 +405,7 @@ def _of_named_row(asked: AskedWords, table: TableFigures) -> list[ReportedFigure
     return chosen
 
 
-def _needed(asked: AskedWords, table: TableFigures, named: Sequence[Words]) -> Words:
+def _needed(asked: AskedWords, table: RowFigures, named: Sequence[Words]) -> Words:
     """Return the words that names have and a cell must have: what title and headings
     say, too, may be meant of all cells.
     """
@@ -413,7 +413,7 @@ def _needed(asked: AskedWords, table: TableFigures, named: Sequence[Words]) -> W
     return every - asked.within(table.context)
 
 
-def _column(asked: AskedWords, table: TableFigures) -> tuple[str, str] | None:
+def _column(asked: AskedWords, table: RowFigures) -> tuple[str, str] | None:
     """Return the heading and label of the column that a question names with most words;
     of several the one that it names in full, else the first. None where no column has
     all of these words.
@@ -436,7 +436,7 @@ def _column(asked: AskedWords, table: TableFigures) -> tuple[str, str] | None:
     return column
 
 
-def _is_whole(figure: ReportedFigure, passage: TableFigures, asked: AskedWords) -> bool:
+def _is_whole(figure: ReportedFigure, passage: RowFigures, asked: AskedWords) -> bool:
     """Return whether a row is that of all others: a total, or what the document is
     about.
     """
@@ -448,7 +448,7 @@ def _is_whole(figure: ReportedFigure, passage: TableFigures, asked: AskedWords) 
     return words.issuperset(asked.terms(name))
 
 
-def _short_name(table: TableFigures, figure: ReportedFigure, asked: AskedWords) -> str:
+def _short_name(table: RowFigures, figure: ReportedFigure, asked: AskedWords) -> str:
     """Return the innermost heading of a column, behind those that the question names or
     that tell it from another column.
     """
@@ -463,7 +463,7 @@ def _short_name(table: TableFigures, figure: ReportedFigure, asked: AskedWords) 
     return shorten(", ".join(parts), NAME_CHARACTERS, placeholder=" …")
 
 
-def _row_of(table: TableFigures, figure: ReportedFigure, number: int) -> Quotation:
+def _row_of(table: RowFigures, figure: ReportedFigure, number: int) -> Quotation:
     """Return the quotation of a figure's row, under the title of its table."""
     chunk = table.chunk
     line = table.line_of(figure)

@@ -154,14 +154,9 @@ def _topics(
         return {}
     if len(words) > LONGEST:
         return None
-    parts: list[list[int]] = [[]]
-    for place in range(words[0], words[-1] + 1):
-        if pieces[place].english == "and":
-            parts.append([])
-        elif place in words:
-            parts[-1].append(place)
+    parts = _joined_by_and(pieces, words)
     meant = {}
-    for part in filter(None, parts):
+    for part in parts:
         of_part = _meant(text, pieces, part, phrases)
         if of_part is not None:
             meant[part[0]] = of_part
@@ -175,6 +170,17 @@ def _topics(
     if len(terms) == len(parts) and least > whole.score:
         return meant
     return {words[0]: whole}
+
+
+def _joined_by_and(pieces: Sequence[Piece], words: Sequence[int]) -> list[list[int]]:
+    """Return the positions of ``words``, those between two "and" together."""
+    parts: list[list[int]] = [[]]
+    for place in range(words[0], words[-1] + 1):
+        if pieces[place].english == "and":
+            parts.append([])
+        elif place in words:
+            parts[-1].append(place)
+    return [part for part in parts if part]
 
 
 def _meant(
@@ -200,13 +206,22 @@ def _meant(
             best[name] = _Meant(entry.term, every, score)
     if not best:
         return None
-    first = max(best, key=lambda name: best[name].score)
-    nearest = best[first]
-    for (heading, term), other in best.items():
+    return _clearly_first(best)
+
+
+def _clearly_first(meant: Mapping[tuple[str, str], _Meant]) -> _Meant | None:
+    """Return the nearest entry, by heading and term; None where it is not near, or one
+    of another heading is nearly as near.
+    """
+    first = max(meant, key=lambda name: meant[name].score)
+    nearest = meant[first]
+    if nearest.score < SURE:
+        return None
+    for (heading, term), other in meant.items():
         is_other = heading != first[0] and term != first[1]
         if is_other and nearest.score - other.score < LEAD:
             return None
-    return nearest if nearest.score >= SURE else None
+    return nearest
 
 
 def _said(

@@ -61,7 +61,7 @@ from ..figure_sentences import in_words, numbered, over_years, side_by_side
 from ..figure_steps import in_unit
 from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import MOST_COLUMNS, Rendered
-from ..table_rows import LACKING, RowReader, TableFigures
+from ..table_rows import LACKING, RowFigures, RowReader
 from ..turn import Turn
 from ..word_sets import WordSets
 
@@ -337,7 +337,7 @@ class FigureTool:
         say = turn.say
         if chunk.statements is not None:
             asked = self.rows.read(turn)
-            table = TableFigures(chunk)
+            table = RowFigures(chunk)
             return self.rows.cell(asked, table, say, passage.number, is_sure=True)
         units, _ = read_units(turn.reading.text)
         figure = None
