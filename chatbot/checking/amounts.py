@@ -6,7 +6,6 @@ so does "some 6".
 import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-from itertools import chain, combinations, permutations
 from typing import NamedTuple, Self
 
 from ..domain.tables import Texts
@@ -36,14 +35,11 @@ _JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*")
 _OF_EDITION = pattern(r"[\s(]*{of_edition}\b")
 _CONTRAST = pattern(r"\b{contrasts}\b")
 _FALLING = pattern(r"\b{falling}")
-_NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
-_HEDGE = pattern(
+NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
+HEDGE = pattern(
     r"(?:^|[\s(])(?:(?P<over>{over})|(?P<under>{under})|(?P<about>{about}))\s*$"
 )
-_ROUNDING = {"over": (ROUND_FLOOR,), "under": (ROUND_CEILING,), "about": _NEAREST}
-_ADDS = pattern(r"\b{adds}\b")
-_AVERAGES = pattern(r"\b{averages}\b")
-_DIVIDES = pattern(r"(?<![^\W\d]){divides}(?!\w)")
+_ROUNDING = {"over": (ROUND_FLOOR,), "under": (ROUND_CEILING,), "about": NEAREST}
 _SHARE_UNIT = pattern(
     rf"{RANGE.pattern}|\s*(?:\([^()]*\)\s*)?{{contrasts}}\s*(?:\w+ ){{0,2}}"
 )
@@ -61,8 +57,6 @@ CLOSELY = Decimal("0.02")
 """Largest relative error of a converted number, and of one with a single digit that no
 word calls rounded.
 """
-MAX_TERMS = 6
-"""Figures from which another may be calculated; more of them are a list."""
 SMALL_COUNT = 100
 """A smaller number without a unit is a count, which nobody rounds."""
 
@@ -95,13 +89,9 @@ class Amount(NamedTuple):
                 yield -value
 
     @property
-    def rest(self) -> Self:
-        """The rest of the whole beside a percentage: 61 % beside 39 %."""
-        rest = frozenset(100 - value for value in self.figure.values)
-        return self._replace(
-            figure=self.figure._replace(text=f"100 - {self.figure.text}", values=rest),
-            falling=False,
-        )
+    def base(self) -> Decimal:
+        """The value that it most likely means, in the first unit of its measure."""
+        return max(self.figure.values, default=Decimal(0)) * (self.size or 1)
 
     def agrees(self, true: Self) -> bool:
         """Return whether it says the same as an amount of a passage: equal, rounded, or
@@ -152,7 +142,7 @@ class Amount(NamedTuple):
         )
         if is_count and not self.rounding and not converted:
             return False
-        is_bound = self.rounding not in ((), _NEAREST) or (
+        is_bound = self.rounding not in ((), NEAREST) or (
             self.measure == "share" and self.size > PERCENT
         )
         if error > (
@@ -160,13 +150,11 @@ class Amount(NamedTuple):
         ):
             return False
         return (converted and error <= CLOSELY) or rounds_to(
-            abs(true), abs(claimed), self.rounding or _NEAREST
+            abs(true), abs(claimed), self.rounding or NEAREST
         )
 
 
-def rounds_to(
-    value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST
-) -> bool:
+def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = NEAREST) -> bool:
     """Return whether ``rounded`` is ``value`` rounded to the digits that it shows."""
     exponent = int(rounded.normalize().as_tuple().exponent)
     if not -9 < exponent < value.adjusted() + 2:
@@ -206,7 +194,7 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
             None
             if figure.year
             # A word that says that it is rounded stands shortly before a figure.
-            else _HEDGE.search(lower[max(0, figure.start - 24) : figure.start])
+            else HEDGE.search(lower[max(0, figure.start - 24) : figure.start])
         )
         rounding = _ROUNDING[hedge.lastgroup] if hedge and hedge.lastgroup else ()
         result.append(Amount(figure, measure, size, years, end, falling, rounding))
@@ -261,55 +249,3 @@ def _years(
             )
         place = figure.end
     return bound
-
-
-def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
-    """Return whether it is a difference, sum, ratio or mean of some terms, and
-    ``words`` mention such an operation, or the total of a list.
-    """
-    terms = [one for one in terms if one.figure.year is None]
-    if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
-        return False
-    is_ratio = _DIVIDES.search(words) or (
-        amount.measure == "share" and amount.size > PERCENT
-    )
-    least = 2 if _ADDS.search(words) else max(len(terms), 3)  # the total of a list
-    results = chain(
-        _added(amount, terms, least, is_mean=_AVERAGES.search(words) is not None),
-        _divided(amount, terms) if is_ratio else (),
-    )
-    claimed = [abs(value) for value in amount.figure.values]
-    return any(
-        value == one or (value and one and rounds_to(value, one))
-        for value in results
-        for one in claimed
-    )
-
-
-def _added(
-    amount: Amount, terms: Sequence[Amount], least: int, *, is_mean: bool
-) -> Iterator[Decimal]:
-    """Yield differences and sums, or means, of so many terms with the amount's unit;
-    "0.7" may be percentage points.
-    """
-    alike = [one for one in terms if amount.measures_as(one)]
-    for count in range(2 if is_mean else least, len(alike) + 1):
-        for some in combinations(alike, count):
-            if len({(one.measure, one.size) for one in some}) == 1:
-                values = [max(one.figure.values) for one in some]
-                yield sum(values, Decimal(0)) / (count if is_mean else 1)
-                yield from [abs(values[0] - values[1])] if count == 2 else []
-
-
-def _divided(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
-    for one, other in permutations(terms, 2):
-        if not (below := max(other.figure.values)) or not one.measures_as(other):
-            continue
-        above = max(one.figure.values)
-        if amount.measure == "share" and one.measure != "share":
-            yield from (
-                abs(above / below / amount.size),
-                abs((above - below) / below / amount.size),
-            )
-        elif not amount.measure:
-            yield abs(above / below)

@@ -8,11 +8,12 @@ from cited figures is supported. In doubt nothing is marked.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from itertools import chain, groupby, islice
+from itertools import chain, groupby
+from typing import NamedTuple
 
 from ..domain import Citation, Context, Passage, Question, Range
 from ..domain.chat import Mark, MarkKind, Unsupported
@@ -28,10 +29,20 @@ from ..language.figures import (
     unify_signs,
 )
 from ..language.statements import Statement, statements
-from .amounts import MAX_TERMS, PERCENT, SMALL_COUNT, Amount, amounts, is_calculated
+from .amounts import SMALL_COUNT, Amount, amounts
+from .arithmetic import (
+    A_SHARE,
+    as_points,
+    fractions,
+    group_results,
+    is_proven,
+    operations_of,
+    row_groups,
+)
 from .clauses import STOPS, Clause, clauses, marks_in
+from .columns import CellPlace, CheckedCells, check_cells
 from .contradictions import NEGATORS, Defect, contradicted
-from .evidence import WORD, Evidence, Sentence, evidence_of
+from .evidence import WORD, Evidence, PassageRow, Sentence, evidence_of
 from .foreign import Foreign, foreign_speakers, headings_of
 from .rows import row_defects
 from .wording import (
@@ -43,16 +54,20 @@ from .wording import (
     quotations,
     stem,
     unify_brackets,
+    without_numbers,
 )
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
 _REPORT_YEAR = re.compile(r"(1\d{3}|20\d{2}) (?:report|edition)\b", re.IGNORECASE)
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
-_RESTS = pattern(r"\b{rests}\b")
 NO_WORD = Defect("no_source", "")
 _ADDRESSES = pattern(r"\b{addresses}\b")
 SNIPPET_CHARACTERS = 400
+MAX_CELLS = 400
+"""Cells of an answer's tables whose figures are combined."""
+MAX_NAMED = 8
+"""Figures of one sentence that are combined."""
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
 
@@ -98,6 +113,7 @@ def check(
     is_silent = cache(lambda words: _ABSTAINS.search(lowered(words)) is not None)
     foreign = Foreign(evidence, question, response, headings_of(tuple(glossary)))
     checker = _ClauseChecker(foreign, question, response, is_silent)
+    checker.cells = _cells_of(parts, evidence, comma=comma_decimals(response))
     unread = {*cited} - {*evidence}
     look = cache(checker.check)  # some answers say the same again and again
     readable = [clause for clause in parts if unread.isdisjoint(clause.beside)]
@@ -198,6 +214,26 @@ def _beginning(response: str) -> str:
     )
 
 
+class _Terms(NamedTuple):
+    """Groups of figures: those that the answer ``named``, and those of the passages."""
+
+    operations: frozenset[str]
+    named: Sequence[Sequence[Amount]]
+    groups: Sequence[tuple[str, Sequence[Amount]]]
+
+    def of_passages(
+        self, operations: frozenset[str]
+    ) -> Iterator[tuple[Sequence[Amount], frozenset[str]]]:
+        """Yield the groups of the passages with the operations that make sense."""
+        for kind, group in self.groups:
+            is_shares = all(one.measure == "share" for one in group)
+            # Shares of one whole are no shares of each other.
+            if is_shares and kind in ("parts", "meant"):
+                yield group, operations & {"sum", "difference", "mean", "rest"}
+            else:
+                yield group, operations
+
+
 class _ClauseChecker:
     """``is_silent``: whether the words of a clause say that the passages have
     nothing.
@@ -217,11 +253,19 @@ class _ClauseChecker:
         self._given_numbers = (
             _given_numbers(question) if question else frozenset[Decimal]()
         )
-        self._terms_of: dict[str, list[Amount]] = {}
+        self._terms_of: dict[object, _Terms] = {}
+        self._named: dict[str, list[Amount]] = {}
         self._recent: list[Amount] = []
+        self.cells = CheckedCells(frozenset(), frozenset())
 
     def check(self, clause: Clause) -> tuple[Unsupported, list[Defect]] | None:
         """Return what the clause lacks, in total and one by one, or None."""
+        if clause.place in self.cells.proven:
+            return None
+        if clause.place in self.cells.wrong:
+            figure = Defect("figure", without_numbers(clause.text).strip())
+            lacking = Unsupported(clause.text, clause.numbers, (figure.text,))
+            return lacking, [figure]
         if not clause.numbers:
             if not self._needs_source(clause):
                 return None
@@ -279,14 +323,15 @@ class _ClauseChecker:
         sentence = Sentence(clause.words, claimed)
         quotes = [Defect("quotation", text) for text in foreign]
         missing, supported = self._missing_figures(clause, claimed, cited)
-        beside = [
-            self._evidence[number]
-            for number in clause.beside
-            if number in self._evidence
-        ]
+        missing += self._wrong_fractions(clause, claimed, cited)
         names = list[Defect]()
         contradictions = list[Defect]()
         if not self._is_silent(clause.words):
+            beside = [
+                self._evidence[number]
+                for number in clause.beside
+                if number in self._evidence
+            ]
             names = [
                 Defect("name", text)
                 for text in self._foreign.countries(sentence, beside)
@@ -331,7 +376,6 @@ class _ClauseChecker:
         amounts that one has.
         """
         words = clause.words
-        lower = lowered(clause.words)
         missing = list[tuple[int, Defect]]()
         all_dates = dates(words) if claimed else []
         days = _places_of(date for date in all_dates if date.day is not None)
@@ -354,7 +398,6 @@ class _ClauseChecker:
                 missing.append((start, Defect("year", words[start:end])))
         supported = [one for one in claimed if is_supported(one, cited)]
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
-        terms: Sequence[Sequence[Amount]] | None = None
         carried = list(supported)
         for one in claimed:
             given = one.figure.bare and one.figure.values & self._given_numbers
@@ -364,21 +407,8 @@ class _ClauseChecker:
                 or not _is_claim(one, words, in_dates)
             ):
                 continue
-            if (
-                one.size == PERCENT
-                and is_supported(one.rest, cited)
-                and _RESTS.search(lower)
-            ):
-                continue
-            terms = (
-                self._terms(clause, claimed, supported, cited)
-                if terms is None
-                else terms
-            )
             # Where so many figures are missing, none is taken for calculated.
-            if len(missing) < 50 and any(
-                is_calculated(one, some, lower) for some in terms
-            ):
+            if len(missing) < 50 and self._is_calculated(clause, one, cited):
                 carried.append(one)
                 continue
             kind: MarkKind = "figure"
@@ -398,54 +428,108 @@ class _ClauseChecker:
                 missing.append((match.start(), Defect("year", match[0])))
         return list({one.text: one for _, one in sorted(missing)}.values()), exact
 
-    def _terms(
-        self,
-        clause: Clause,
-        claimed: Sequence[Amount],
-        supported: list[Amount],
-        cited: Sequence[Evidence],
-    ) -> Sequence[Sequence[Amount]]:
-        """Amounts from which a figure may be calculated: of its sentence, those before,
-        its years, what it repeats.
+    def _is_calculated(
+        self, clause: Clause, claim: Amount, cited: Sequence[Evidence]
+    ) -> bool:
+        """Return whether a figure is calculated from those that its sentence names, the
+        sentences before it, or the cited passages.
         """
-        if clause.sentence not in self._terms_of:
-            if clause.sentence != clause.words:
-                everywhere = list(self._evidence.values())
-                of_sentence = amounts(clause.sentence, comma=self._comma)
-                supported = [
-                    one for one in of_sentence if is_supported(one, everywhere)
-                ]
-            # One above the limit marks a long list, which is then not read again for
-            # each of its figures.
-            self._terms_of = {
-                clause.sentence: [one for one in supported if not one.figure.year][
-                    : MAX_TERMS + 1
-                ]
-            }
-        terms = self._terms_of[clause.sentence]
-        keys = Sentence(clause.words, []).keys
-        rows = (
-            row
-            for one in cited
-            for row in one.rows
-            if self._foreign.headings.names_row(row, keys)
+        if claim.figure.year:
+            return False
+        terms = self._terms(clause, cited)
+        operations = terms.operations
+        points = as_points(claim, clause.words)
+        if points is not None:
+            claim = points
+            operations &= {"difference", "mean"}
+        for group in terms.named:
+            results = group_results(claim, group, operations)
+            if is_proven(claim, results, is_named=True):
+                return True
+        # A sentence that names what it compares means no other figures, and the figure
+        # of another year is not calculated.
+        compares = "sum" not in operations and "mean" not in operations
+        is_told = compares and group_results(claim, terms.named[0], operations)
+        if is_told or any(source.amounts_like(claim) for source in cited):
+            return False
+        return any(
+            is_proven(claim, group_results(claim, group, allowed))
+            for group, allowed in terms.of_passages(operations)
         )
-        named = [row.amount for row in islice(rows, MAX_TERMS)]
-        years = frozenset[int]().union(*(one.years for one in claimed))
-        several = cited if len(cited) > 1 else ()
-        of_years = [
-            row.amount
-            for one in several
-            for row in one.rows
-            if row.amount.years & years
-        ]
-        if len(terms) > 1:
-            return [terms, named, of_years, [*self._recent, *terms]]
-        listed = [one.listed_with(amount) for one in cited for amount in terms]
-        near = [
-            list(sentence.amounts) for one in cited for sentence in one.nearest(keys)
-        ]
-        return [[*self._recent, *terms], of_years, named, *listed, *near]
+
+    def _terms(self, clause: Clause, cited: Sequence[Evidence]) -> "_Terms":
+        """Return what the figures of a clause may be calculated from."""
+        key = (clause, *map(id, cited))
+        if key not in self._terms_of:
+            named = self._named_in(clause.sentence)
+            words = Sentence(clause.words, [])
+            keys = words.keys | words.labels
+            years = _years_in(clause.words, comma=self._comma)
+            names_row = self._foreign.headings.names_row
+            rows_named = {
+                id(row.amount)
+                for one in cited
+                for row in one.rows[:MAX_CELLS]
+                if names_row(row, keys)
+            }
+            told = {value for one in named for value in one.figure.values}
+
+            def is_meant(row: PassageRow) -> bool:
+                is_told = not told.isdisjoint(row.amount.figure.values)
+                return id(row.amount) in rows_named and not is_told
+
+            groups = list(row_groups(cited, years, is_meant))
+            for one in cited:
+                for sentence in one.nearest(keys):
+                    values = [one for one in sentence.amounts if not one.figure.year]
+                    if len(values) <= MAX_NAMED:
+                        groups.append(("sentence", values))
+            operations = operations_of(clause.sentence)
+            self._terms_of = {
+                key: _Terms(operations, [named, [*self._recent, *named]], groups)
+            }
+        return self._terms_of[key]
+
+    def _wrong_fractions(
+        self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
+    ) -> Iterator[Defect]:
+        """Yield the parts in words ("a third") that no share of the passages has, where
+        the clause has such a share or the passages are rows of figures.
+        """
+        is_told = any(one.measure == "share" for one in claimed)
+        parts = list(fractions(clause.words))
+        if not parts or not (is_told or all(one.is_table for one in cited)):
+            return
+        operations = operations_of(clause.sentence) | {"rest"}
+        groups: list[Sequence[Amount]] = [claimed]
+        shares: set[Decimal] = set()
+        for one in cited:
+            shares |= one.shares
+            shares |= {same.value for same in fractions(one.text)}
+        has_shares = any(one.shares for one in cited)
+        for kind, rows in row_groups(cited, (), lambda _: False):
+            if kind == "series" or not has_shares:
+                groups.append(rows)
+        for group in groups:
+            # Ages and durations are no parts of each other.
+            if not any(one.measure == "time" for one in group):
+                shares |= group_results(A_SHARE, group, operations)
+        for part in parts:
+            if shares and not any(map(part.fits, shares)):
+                yield Defect("figure", part.text)
+
+    def _named_in(self, sentence: str) -> list[Amount]:
+        """Return the figures of a sentence that any passage has."""
+        if sentence not in self._named:
+            everywhere = list(self._evidence.values())
+            named = [
+                one
+                for one in amounts(sentence, comma=self._comma)
+                if not one.figure.year and is_supported(one, everywhere)
+            ]
+            # A long list is not combined.
+            self._named = {sentence: named if len(named) <= MAX_NAMED else []}
+        return self._named[sentence]
 
     def _needs_source(self, clause: Clause) -> bool:
         """Return whether a sentence without a [n] claims something that the next source
@@ -463,7 +547,12 @@ class _ClauseChecker:
             one for one in amounts(words, comma=self._comma) if _is_claim(one, words)
         ]
         lower = lowered(words)
-        stated = [one for one in claimed if not is_calculated(one, self._recent, lower)]
+        is_list = len(claimed) > MAX_CELLS
+        stated = [
+            one
+            for one in claimed
+            if is_list or not self._is_calculated(clause, one, ())
+        ]
         if claimed and not stated:
             return False
         claimed = [one for one in stated if not one.figure.values & self._given_numbers]
@@ -494,6 +583,35 @@ class _ClauseChecker:
         return not _ADDRESSES.search(lower) and (
             any(countries) or self._foreign.is_all(sentence)
         )
+
+
+def _cells_of(
+    parts: Iterable[Clause], evidence: Mapping[int, Evidence], *, comma: bool
+) -> CheckedCells:
+    """Check the cells of an answer that have one figure each."""
+    everywhere = list(evidence.values())
+    figures_of: dict[CellPlace, Amount] = {}
+    copied: set[CellPlace] = set()
+    for clause in parts:
+        if clause.place is None or len(figures_of) == MAX_CELLS:
+            continue
+        text = without_numbers(clause.text)
+        values = [one for one in amounts(text, comma=comma) if not one.figure.year]
+        if len(values) != 1:
+            continue
+        place = CellPlace(*clause.place)
+        figures_of[place] = values[0]
+        cited = [evidence[number] for number in clause.numbers if number in evidence]
+        if is_supported(values[0], cited or everywhere):
+            copied.add(place)
+    return check_cells(figures_of, copied)
+
+
+def _years_in(words: str, *, comma: bool) -> frozenset[int]:
+    """Return the years that a clause names."""
+    return frozenset(
+        year for one in figures(words, comma=comma) if (year := one.year) is not None
+    )
 
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:

@@ -52,7 +52,7 @@ class Clause(NamedTuple):
 
     ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there.
     ``following``: the numbers that the next sentence of its line cites, or the line
-    after a list. ``is_cell``: it is a cell of a table.
+    after a list. ``place``: its table, row and column, if it is a cell.
     """
 
     text: str
@@ -61,7 +61,11 @@ class Clause(NamedTuple):
     sentence: str
     beside: tuple[int, ...]
     following: tuple[int, ...] = ()
-    is_cell: bool = False
+    place: tuple[int, int, int] | None = None
+
+    @property
+    def is_cell(self) -> bool:
+        return self.place is not None
 
 
 def clauses(response: str) -> Iterator[Clause]:
@@ -110,9 +114,9 @@ def clauses(response: str) -> Iterator[Clause]:
             _as_read(cell.text),
             words,
             cell.numbers,
-            _words(cell.line),
+            words,
             cell.numbers,
-            is_cell=True,
+            place=cell.place,
         )
 
 

@@ -26,8 +26,6 @@ from .wording import LABELS, UNITS, normalise, stem, stems, word_list
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 MAX_PLACES = 500
 """Places of one amount, and sentences with one word, that are compared."""
-LINES_AROUND = 2
-"""Lines before and after one of a list."""
 MIN_NAME_CHARACTERS = 3
 """Letters of a country's name, and of what abbreviates any words; two may be a word, or
 abbreviate a name: US.
@@ -194,11 +192,8 @@ class Evidence:
         self._places = defaultdict[Decimal, list[Amount]](list)
         self._alike = dict[tuple[object, ...], list[Amount]]()
         self._sentences = defaultdict[str, list[int]](list)
-        self._at = dict[Decimal, int]()
         for place, statement in enumerate(self.statements):
             for amount in statement.amounts:
-                for value in amount.figure.values:
-                    self._at.setdefault(value, place)
                 for value in {
                     *amount.figure.values,
                     *amount.figure.parts,
@@ -308,26 +303,25 @@ class Evidence:
         candidates = (one for value in near for one in self._places[value][:MAX_PLACES])
         return [one for one in islice(candidates, MAX_PLACES) if amount.agrees(one)]
 
-    def listed_with(self, amount: Amount) -> list[Amount]:
-        """Return the amounts with the same unit in the lines around it: a list of
-        years, or of parts.
-        """
-        place = next(
-            (self._at[value] for value in amount.figure.values if value in self._at),
-            None,
-        )
-        lines = (
-            self.statements[max(0, place - LINES_AROUND) : place + LINES_AROUND + 1]
-            if place is not None
-            else ()
-        )
-        unit = (amount.measure, amount.size)
-        return [
-            one
-            for line in lines
-            for one in line.amounts
-            if unit == (one.measure, one.size) and unit[0]
-        ]
+    @cached_property
+    def is_table(self) -> bool:
+        """True if all its figures are in rows, none in prose."""
+        return all(id(one) in self.row_of for one in self._values())
+
+    @cached_property
+    def shares(self) -> frozenset[Decimal]:
+        """Its shares of 1."""
+        shares: set[Decimal] = set()
+        for one in self._values():
+            if one.measure == "share":
+                shares |= {value * one.size for value in one.figure.values}
+        return frozenset(shares)
+
+    def _values(self) -> Iterator[Amount]:
+        for statement in self.statements:
+            for one in statement.amounts:
+                if one.figure.year is None:
+                    yield one
 
     def nearest(self, keys: Set[str]) -> list[Sentence]:
         """Return the statements with most of these words, and at least two; rare words

@@ -38,6 +38,7 @@ _CHANGES = ABOVE | BELOW | _FACTORS.keys() | {"chang", "unchang", "same"}
 FACTOR_SHARE = 0.2
 """Tolerance of a change around the factor that the clause states, as a share of it."""
 _HIGHEST, _LOWEST = stems("highest"), stems("lowest")
+_INCOME, _SPENDING = stems("income"), stems("spending")
 _GOALS = frozenset(["to", "at"])
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""
@@ -55,22 +56,19 @@ def row_defects(
     around = frozenset[Decimal]().union(
         *(one.around for one in cited)
     )  # "of 1,000", years of editions
-    rows = [
-        (
-            one,
-            [
-                (s, s.row_of.get(id(true)))
-                for s in cited
-                for true in s.amounts_like(one)
-                if one.shares_year(true)
-            ],
-        )
-        for one in clause.amounts
-        if not (
-            one.figure.year
-            or (one.figure.bare and (one.figure.word or one.figure.values & around))
-        )
-    ]
+    rows: list[tuple[Amount, _Rows]] = []
+    for one in clause.amounts:
+        figure = one.figure
+        if figure.year:
+            continue
+        if figure.bare and (figure.word or figure.values & around):
+            continue
+        of_figure: list[tuple[Evidence, PassageRow | None]] = []
+        for source in cited:
+            for true in source.amounts_like(one):
+                if one.shares_year(true):
+                    of_figure.append((source, source.row_of.get(id(true))))
+        rows.append((one, of_figure))
     yield from _of_others(clause, rows, headings)
     shown = [one for one, some in rows if some]
     of_shown = [row for _, some in rows for row in some]
@@ -81,7 +79,53 @@ def row_defects(
         yield Defect(
             "figure", clause.text[shown[0].figure.start : shown[0].figure.end].strip()
         )
+    yield from _negated(clause, shown, of_shown)
+    yield from _wrong_balance(clause, cited)
     yield from _wrong_changes(clause, set(map(id, shown)), cited, headings)
+
+
+def _negated(
+    clause: Sentence, shown: Sequence[Amount], of_shown: _Rows
+) -> Iterator[Defect]:
+    """Yield the share of a heading where the clause denies the heading's very word:
+    "60.5 % have no electricity" of "Electricity access: 60.5 %".
+    """
+    shares = [one for one in shown if one.measure == "share"]
+    if len(shares) != 1:
+        return
+    denied: set[str] = set()
+    for at, token in enumerate(clause.tokens):
+        if token.key in NEGATORS:
+            denied |= {near.key for near in clause.tokens[at + 1 : at + 3]}
+    rows = [row for _, row in of_shown if row is not None]
+    headings = [keys_of(row.heading) for row in rows]
+    if len(rows) == len(of_shown) and all(
+        not NEGATORS & keys and denied & keys for keys in headings
+    ):
+        yield Defect("figure", shares[0].figure.text)
+
+
+def _wrong_balance(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
+    """Yield "surplus" where the passages have more spending than income, and "deficit"
+    where they have less.
+    """
+    sign = ("surplus" in clause.keys) - ("deficit" in clause.keys)
+    if not sign:
+        return
+    years = {one.figure.year for one in clause.amounts}
+    incomes: list[float] = []
+    spendings: list[float] = []
+    for source in cited:
+        for row in source.rows[:MAX_FIGURES]:
+            keys = row.label | keys_of(row.heading)
+            if not row.amount.years <= years:
+                continue
+            if keys & _INCOME:
+                incomes.append(row.value)
+            if keys & _SPENDING:
+                spendings.append(row.value)
+    if len(incomes) == len(spendings) == 1 and (incomes[0] - spendings[0]) * sign < 0:
+        yield Defect("direction", "surplus" if sign > 0 else "deficit")
 
 
 def _of_others(
@@ -408,14 +452,11 @@ def _wrong_extreme(clause: Sentence, series: Sequence[PassageRow]) -> Iterator[D
     years = [one.figure for one in clause.amounts if one.figure.year]
     values = {max(row.amount.years): row.value for row in series if row.amount.years}
     is_highest = not clause.keys.isdisjoint(_HIGHEST)
-    is_lowest = not clause.keys.isdisjoint(_LOWEST)
-    if len(years) != 1 or is_highest == is_lowest:
+    if len(years) != 1 or is_highest != clause.keys.isdisjoint(_LOWEST):
         return
     value = values.get(years[0].year or 0)
-    extreme = min(values.values(), default=0)
-    if is_highest:
-        extreme = max(values.values(), default=0)
-    if value is not None and value != extreme:
+    extreme = max if is_highest else min
+    if value is not None and value != extreme(values.values()):
         yield Defect("year", years[0].text)
 
 

@@ -180,14 +180,14 @@ def _words(cell: str) -> Words:
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A cell that states something, with the headings of its row and column, and the
-    passages that it or they cite. ``line``: all cells of its row.
+    passages that it or they cite. ``place``: its table, row and column.
     """
 
     row: str
     column: str
     text: str
     numbers: tuple[int, ...]
-    line: str
+    place: tuple[int, int, int]
 
 
 def without_tables(text: str) -> tuple[str, list[Cell]]:
@@ -204,7 +204,7 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
         below = (
             [] if is_cited else cited_numbers(next(filter(str.strip, lines[end:]), ""))
         )  # "Source: [1]"
-        for row, of_row in zip(rows, of_rows, strict=True):
+        for number, (row, of_row) in enumerate(zip(rows, of_rows, strict=True)):
             is_labelled = not cited_numbers(row[0])
             label = heading(row[0]) if is_labelled and not _says_nothing(row[0]) else ""
             for at, cell in enumerate(row):
@@ -216,7 +216,7 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
                             heading(head[at]),
                             cell,
                             tuple(dict.fromkeys(numbers)),
-                            "; ".join(row),
+                            (start, number, at),
                         )
                     )
     return "\n".join(around), cells

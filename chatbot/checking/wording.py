@@ -26,6 +26,8 @@ UNITS: dict[str, dict[str, Decimal]] = {
     for measure, spellings in _RULES.tables["units"].items()
 }
 LABELS: dict[str, str] = _RULES.tables["labels"]
+FRACTIONS: dict[str, Decimal] = _RULES.tables["fractions"]
+BOUNDS: dict[str, Decimal] = _RULES.tables["proof"]
 _STEM = Stemmer.Stemmer("english").stemWord
 _STRAIGHT = r"\"([^\"\n]{3,})\""
 _SINGLE = r"['‘](?<![\w'’].)((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"

@@ -1,0 +1,279 @@
+"""Prove that a figure is calculated from others: a sum, difference, ratio, share, mean,
+product, rest, or change in per cent.
+
+A proof may be an accident: with many figures any number is some combination of two. So
+figures are combined only where they belong together (`row_groups`), and a figure is
+proven only if a wrong one with as many digits would hardly be a result, too. Results
+are in the first unit of a measure (`Amount.base`): 35 % is .35.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from decimal import Decimal
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+from ..language.characters import lowered
+from ..language.figures import Figure
+from .amounts import HEDGE, NEAREST, PERCENT, Amount, rounds_to
+from .contradictions import FALLS, RISES
+from .evidence import WORD, Evidence, PassageRow
+from .wording import BOUNDS, FRACTIONS, pattern, stem
+
+__all__ = [
+    "A_SHARE",
+    "Fraction",
+    "as_points",
+    "fractions",
+    "group_results",
+    "is_proven",
+    "is_result",
+    "operations_of",
+    "pair_results",
+    "row_groups",
+]
+
+_SUMS = pattern(r"\b{sums}\b")
+_AVERAGES = pattern(r"\b{averages}\b")
+_DIFFERS = pattern(r"\b{differs}\b")
+_RESTS = pattern(r"\b{rests}\b")
+_POINTS = pattern(r"\s?\b{points}\b")
+_FRACTION = re.compile("|".join(f"({words})" for words in FRACTIONS))
+_FRACTION_VALUES = list(FRACTIONS.values())
+_EDITION = re.compile(r"\d+| \n.*", re.DOTALL)
+_CHANGES = {"increase", "decrease"}
+_ALWAYS = frozenset({"sum", "difference", "ratio", "product", *_CHANGES})
+
+
+def operations_of(words: str) -> frozenset[str]:
+    """Return the operations that a sentence may mean. Words only exclude: "together" is
+    no difference, "less" no sum. Without such a word all are possible but means and
+    rests.
+    """
+    lower = lowered(words)
+    operations = set(_ALWAYS)
+    if _AVERAGES.search(lower):
+        operations.add("mean")
+    if _RESTS.search(lower):
+        operations.add("rest")
+    stems = {stem(word) for word in WORD.findall(lower)}
+    rises = not stems.isdisjoint(RISES)
+    falls = not stems.isdisjoint(FALLS)
+    is_sum = _SUMS.search(lower) is not None
+    is_difference = rises or falls or _DIFFERS.search(lower) is not None
+    if is_sum and not is_difference:
+        operations -= {"difference", *_CHANGES}
+    if is_difference and not is_sum:
+        operations.discard("sum")
+    if rises and not falls:
+        operations.discard("decrease")
+    if falls and not rises:
+        operations.discard("increase")
+    return frozenset(operations)
+
+
+def as_points(claim: Amount, words: str) -> Amount | None:
+    """Return a claim of so many points as a share, None if it is of none."""
+    lower = lowered(words)
+    is_points = _POINTS.match(lower, claim.figure.end)
+    if not is_points and not _POINTS.search(lowered(claim.figure.text)):
+        return None
+    return claim._replace(measure="share", size=PERCENT)
+
+
+def is_proven(
+    claim: Amount, results: Collection[Decimal], *, is_named: bool = False
+) -> bool:
+    """Return whether a claim is one of some results, and not by accident.
+
+    ``is_named``: the answer itself names the figures that the results are of.
+    """
+    most = BOUNDS["chance_named"] if is_named else BOUNDS["chance"]
+    sizes = {abs(result / (claim.size or 1)) for result in results}
+    for value in map(abs, claim.figure.values):
+        if not any(_says(claim, value, size) for size in sizes):
+            continue
+        if not value:
+            return True
+        step = Decimal(1).scaleb(int(value.normalize().as_tuple().exponent))
+        near = [size for size in sizes if value / 2 <= size <= value * 2]
+        different = {size.quantize(step) for size in near}
+        if len(different) * step / value <= most:
+            return True
+    return False
+
+
+def is_result(claim: Amount, result: Decimal) -> bool:
+    """Return whether a claim says this result, without its sign."""
+    size = abs(result / (claim.size or 1))
+    return any(_says(claim, abs(value), size) for value in claim.figure.values)
+
+
+def _says(claim: Amount, value: Decimal, result: Decimal) -> bool:
+    if value == result:
+        return True
+    if not value or not result:
+        return False
+    return rounds_to(result, value, claim.rounding or NEAREST)
+
+
+def pair_results(
+    claim: Amount, first: Amount, second: Amount
+) -> Iterator[tuple[str, Decimal]]:
+    """Yield the operations on two figures in this order, and what they give."""
+    if not first.size or not second.size:
+        return
+    left = first.base
+    right = second.base
+    if not first.measures_as(second):
+        if first.measure == "share" and claim.measures_as(second):
+            yield "product", left * right
+        return
+    if first.measure != second.measure:
+        # The unit of one is that of both: "3,334 of 3,819 km".
+        left /= first.size
+        right /= second.size
+    elif claim.measures_as(first) and (first.measure or claim.measure in ("", "share")):
+        unit = Decimal(1) if claim.measure else first.size
+        yield "difference", (left - right) / unit
+        yield "sum", (left + right) / unit
+    if right and claim.measure in ("", "ratio", "share"):
+        yield "ratio", left / right
+    if right and claim.measure == "share":
+        change = (left - right) / right
+        yield "increase" if change > 0 else "decrease", change
+
+
+def group_results(
+    claim: Amount, group: Sequence[Amount], operations: Collection[str]
+) -> set[Decimal]:
+    """Return what the figures of a group give, by pairs and all together."""
+    results: set[Decimal] = set()
+    for first, second in permutations(group, 2):
+        for operation, result in pair_results(claim, first, second):
+            if operation in operations:
+                results.add(result)
+    bases = [one.base for one in group]
+    if "rest" in operations and claim.size == PERCENT:
+        for one in group:
+            if one.measure == "share":
+                results.add(1 - one.base)
+    if len(group) < 2 or not all(one.measure == group[0].measure for one in group):
+        return results
+    total = sum(bases, Decimal(0))
+    if claim.measures_as(group[0]):
+        if "sum" in operations:
+            results |= _sums(bases)
+        if "mean" in operations:
+            results.add(total / len(bases))
+        if "rest" in operations and group[0].measure == "share":
+            results.add(1 - total)
+    largest = max(bases)
+    # One of them may be the total already.
+    whole = largest if abs(total - 2 * largest) * 100 <= largest else total
+    if whole and claim.measure == "share" and "ratio" in operations:
+        results |= {base / whole for base in bases}
+    return results
+
+
+def _sums(bases: Sequence[Decimal]) -> set[Decimal]:
+    """Return the sum of all, and of some where there are few."""
+    sums = {sum(bases, Decimal(0))}
+    if len(bases) <= BOUNDS["summed"]:
+        for count in range(3, len(bases)):
+            sums |= {sum(some, Decimal(0)) for some in combinations(bases, count)}
+    return sums
+
+
+def row_groups(
+    cited: Sequence[Evidence],
+    years: Collection[int],
+    is_meant: Callable[[PassageRow], bool],
+) -> Iterator[tuple[str, list[Amount]]]:
+    """Yield the figures of passages that belong together, and what they are: the years
+    of a "series", the "parts" of a heading, the same row of several "places", several
+    "topics" of one year, the rows that the claim means.
+
+    ``years``: those of the claim.
+    """
+    groups = defaultdict[tuple[object, ...], list[PassageRow]](list)
+    for source in cited:
+        title = _EDITION.sub("", source.where)
+        for row in source.rows[: int(BOUNDS["rows"])]:
+            when = row.amount.years
+            if when:
+                groups["series", title, row.heading, row.label].append(row)
+            if when and years and when.isdisjoint(years):
+                continue
+            groups["parts", id(source), row.heading, when].append(row)
+            groups["places", row.heading, row.label, when].append(row)
+            if row.heading == source.heading:
+                groups["topics", title, row.label, when].append(row)
+            if is_meant(row):
+                groups["meant",].append(row)
+    for (kind, *_), rows in groups.items():
+        spans = _spans(rows, years) if kind == "series" else [rows]
+        for span in spans:
+            if 1 < len(span) <= BOUNDS["group"]:
+                yield str(kind), [row.amount for row in span]
+
+
+def _spans(
+    rows: list[PassageRow], years: Collection[int]
+) -> Iterator[list[PassageRow]]:
+    """Yield the rows of a claim's years and all between; of one, with the one before;
+    without any, all.
+    """
+    rows = sorted(rows, key=_last_year)
+    if not years:
+        yield rows
+        return
+    until = [row for row in rows if _last_year(row) <= max(years)]
+    if len(years) == 1:
+        yield until[-2:]
+        return
+    yield [row for row in until if _last_year(row) in years]
+    yield [row for row in until if _last_year(row) >= min(years)]
+
+
+def _last_year(row: PassageRow) -> int:
+    return max(row.amount.years)
+
+
+A_SHARE = Amount(Figure("", 0, 0, frozenset(), "%"), "share", PERCENT, frozenset(), 0)
+"""A claim of a share, without its value."""
+
+
+class Fraction(NamedTuple):
+    """A part that is said in words: "a third", "three quarters".
+
+    ``bound``: "over", "under", "about" or "", by the words before it.
+    """
+
+    text: str
+    value: Decimal
+    bound: str
+
+    def fits(self, share: Decimal) -> bool:
+        """Return whether a share of 1 may be called so."""
+        low = BOUNDS["fraction_low"]
+        high = BOUNDS["fraction_high"]
+        if self.bound == "over":
+            low = Decimal(1)
+            high = BOUNDS["fraction_over"]
+        if self.bound == "under":
+            low = BOUNDS["fraction_under"]
+            high = Decimal(1)
+        return self.value * low <= abs(share) <= self.value * high
+
+
+def fractions(words: str) -> Iterator[Fraction]:
+    """Yield the parts that a sentence states in words."""
+    lower = lowered(words)
+    for match in _FRACTION.finditer(lower):
+        before = lower[max(0, match.start() - 24) : match.start()]
+        hedge = HEDGE.search(before)
+        bound = (hedge and hedge.lastgroup) or ""
+        value = _FRACTION_VALUES[(match.lastindex or 1) - 1]
+        yield Fraction(words[match.start() : match.end()], value, bound)
