@@ -154,13 +154,19 @@ def group_results(
         for operation, result in pair_results(claim, first, second):
             if operation in operations:
                 results.add(result)
-    bases = [one.base for one in group]
     if "rest" in operations and claim.size == PERCENT:
-        for one in group:
-            if one.measure == "share":
-                results.add(1 - one.base)
-    if len(group) < 2 or not all(one.measure == group[0].measure for one in group):
-        return results
+        results |= {1 - one.base for one in group if one.measure == "share"}
+    if len(group) > 1 and all(one.measure == group[0].measure for one in group):
+        results |= _results_of_all(claim, group, operations)
+    return results
+
+
+def _results_of_all(
+    claim: Amount, group: Sequence[Amount], operations: Collection[str]
+) -> set[Decimal]:
+    """Return what the figures of a group, all of one measure, give together."""
+    results: set[Decimal] = set()
+    bases = [one.base for one in group]
     total = sum(bases, Decimal(0))
     if claim.measures_as(group[0]):
         if "sum" in operations:

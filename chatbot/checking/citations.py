@@ -500,6 +500,15 @@ class _ClauseChecker:
         parts = list(fractions(clause.words))
         if not parts or not (is_told or all(one.is_table for one in cited)):
             return
+        shares = self._shares(clause, claimed, cited)
+        for part in parts:
+            if shares and not any(map(part.fits, shares)):
+                yield Defect("figure", part.text)
+
+    def _shares(
+        self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
+    ) -> set[Decimal]:
+        """Return the shares that the passages state, or that their figures give."""
         operations = operations_of(clause.sentence) | {"rest"}
         groups: list[Sequence[Amount]] = [claimed]
         shares: set[Decimal] = set()
@@ -514,9 +523,7 @@ class _ClauseChecker:
             # Ages and durations are no parts of each other.
             if not any(one.measure == "time" for one in group):
                 shares |= group_results(A_SHARE, group, operations)
-        for part in parts:
-            if shares and not any(map(part.fits, shares)):
-                yield Defect("figure", part.text)
+        return shares
 
     def _named_in(self, sentence: str) -> list[Amount]:
         """Return the figures of a sentence that any passage has."""

@@ -83,6 +83,16 @@ def _right_cells(
     return right
 
 
+def _column_sum(
+    table: int, column: int, rows: Mapping[tuple[int, int], Mapping[int, Amount]]
+) -> Decimal:
+    whole = Decimal(0)
+    for (other_table, _), cells in rows.items():
+        if other_table == table and column in cells:
+            whole += cells[column].base
+    return whole
+
+
 def _results(
     claim: Amount,
     at: tuple[int, int],
@@ -102,10 +112,7 @@ def _results(
             other = rows.get((table, number + step), {}).get(column)
             if other is not None:
                 pairs.append(((column, "step", step), figure, other))
-        whole = Decimal(0)
-        for (other_table, _), cells in rows.items():
-            if other_table == table and column in cells:
-                whole += cells[column].base
+        whole = _column_sum(table, column, rows)
         if whole and claim.measure == "share":
             results[column, "part"] = figure.base / whole
     for key, one, other in pairs:

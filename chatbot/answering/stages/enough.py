@@ -12,6 +12,7 @@ from ...search.mentions import names_country
 from ...search.scope import describe
 from ...search.subjects import mentioned_countries
 from ...search.unused_words import missing_words
+from ..dialogue import Dialogue
 from ..tools.figures import FigureTool
 from ..turn import Draft, Turn
 from ..writers.nothing import NothingFound, years_missing
@@ -27,13 +28,9 @@ class IsEnough:
     figures: FigureTool
 
     def run(self, turn: Turn) -> Draft | None:
-        found = turn.found
         if turn.dialogue is not None:
-            # The model says itself whether passages answer.
-            plan = turn.dialogue.plan
-            if found.hits or turn.dialogue.passages or not plan.queries:
-                return None
-            return self.nothing.write(turn, ())
+            return self._of_plan(turn, turn.dialogue)
+        found = turn.found
         if found.is_enough or turn.mode is None:
             return None
         if turn.absent is not None:
@@ -59,6 +56,14 @@ class IsEnough:
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
         return None
+
+    def _of_plan(self, turn: Turn, dialogue: Dialogue) -> Draft | None:
+        """End a question for which the model's searches found nothing. Whether passages
+        answer it, the model says itself.
+        """
+        if turn.found.hits or dialogue.passages or not dialogue.plan.queries:
+            return None
+        return self.nothing.write(turn, ())
 
     def _is_row_named(self, turn: Turn, hits: Sequence[SearchHit]) -> bool:
         """Return whether the question names a row of a table among the first hits: what
