@@ -2,18 +2,15 @@
 settings, to those who run the program with what helps.
 """
 
-from collections.abc import Mapping
-
 from ..domain.errors import ChatModelError
 from .turn import Turn
 
 __all__ = ["empty_reply", "error_text", "explain"]
 
 AWAY = "The language model is not available at the moment."
-BUSY = "The language model takes no more questions at the moment."
 WAIT = "Try again in {seconds} s."
-SENTENCES: Mapping[str, str] = {
-    "rate_limited": BUSY,
+SENTENCES = {
+    "rate_limited": "The language model takes no more questions at the moment.",
     "timeout": "The language model did not answer in time.",
     "broken_off": "The language model broke off.",
     "empty": "The language model wrote nothing.",
@@ -36,7 +33,8 @@ def explain(turn: Turn, error: ChatModelError) -> str:
 
 def _sentence(turn: Turn, error: ChatModelError) -> str:
     """Return the part of the line that everybody may read."""
-    line = turn.say(SENTENCES.get(error.reason, AWAY))
+    is_listed = error.reason in SENTENCES
+    line = turn.say(SENTENCES[error.reason] if is_listed else AWAY)
     if error.reason == "rate_limited" and error.retry_after is not None:
         line += f" {turn.say(WAIT, seconds=error.retry_after)}"
     return line

@@ -18,13 +18,13 @@ from ..language.words import Say, counted
 from ..questions.reading import COUNTRY
 from ..questions.word_sets import WordSet
 from ..search.indicators import SURE, IndicatorIndex
+from ..search.unused_words import STEM_CHARACTERS
 from ..search.weights import read_weight
 from .figure_words import MOST_LISTED, Rendered
 
 LEAST = read_weight("sets.least")
 RARE = read_weight("sets.rare")
 MOST_PASSAGES = int(read_weight("sets.passages"))
-STEM_CHARACTERS = int(read_weight("sets.stem"))
 MOST_CHARACTERS = int(read_weight("sets.shown"))
 _CLAUSE_END = re.compile(r"[,;\n]+|(?<=[.!?])\s+")
 _NO_END = re.compile(r"(?!)")

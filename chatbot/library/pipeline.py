@@ -58,7 +58,9 @@ _ROW_NAME = re.compile(r"^(?:[^:;\n]{1,60}: )?([^:;\n]{4,60})[:;] ", re.MULTILIN
 an abbreviation as a code.
 """
 SUMMARY_HEADING = "Summary"
-BROUGHT_BACK = "A person had deleted this report on {date}. Adding it brought it back."
+BROUGHT_BACK_NOTE = (
+    "A person had deleted this report on {date}. Adding it brought it back."
+)
 EVERYTHING = Scope()
 READING = "13"
 """Raise it when files are read or passages are made differently: then every known file
@@ -213,7 +215,7 @@ class Ingestor(VersionWriter):
         outcome: Literal["added", "replaced"] = "replaced" if replaced else "added"
         notes = (*document.notes, *language_notes(document.proposed, self.embedder))
         if old is not None and old.is_tombstone and old.deletion is not None:
-            notes = (*notes, BROUGHT_BACK.format(date=old.deletion.at[:10]))
+            notes = (*notes, BROUGHT_BACK_NOTE.format(date=old.deletion.at[:10]))
         return Ingested(document.id, outcome, len(chunks), document.proposed, notes)
 
     def _count_passages(

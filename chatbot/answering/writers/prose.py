@@ -3,7 +3,8 @@ none or it fails.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from ...checking.wording import cited_numbers, unify_brackets
@@ -149,7 +150,9 @@ class Prose:
             limits.stop(stopper)
             return self._quote_instead(turn, limits.why_stopped, context)
         turn.events.step("generate", "Writing the answer")
-        if isinstance(self.desk.chat_model, Quoter) or not turn.has_model:
+        has_failed = limits.failure is not None and not turn.has_model
+        is_quoted = self.may_quote and not turn.has_model
+        if isinstance(self.desk.chat_model, Quoter) or has_failed or is_quoted:
             # No prompt, and no reply to be read.
             started = time.perf_counter()
             written = self._quote(turn, context)
@@ -283,20 +286,27 @@ class Prose:
         limits.note_time(limited)
         return written
 
-    def _send(self, turn: Turn, tokens: Iterable[TokenEvent]) -> None:
+    def _send(self, turn: Turn, tokens: Generator[TokenEvent, None, Reply]) -> None:
         """Send the words of the model without its last line, which is not shown; also
-        those before a failure.
+        those before a failure of the model.
         """
         spoken = EndingFilter()
-        try:
-            for token in tokens:
-                shown = spoken.add(token.text)
-                if shown:
-                    turn.events.text(shown)
-        finally:
-            rest = spoken.rest().rstrip()
-            if rest:
-                turn.events.text(rest)
+        # Closed at once: what was received is counted then.
+        with closing(tokens):
+            try:
+                for token in tokens:
+                    shown = spoken.add(token.text)
+                    if shown:
+                        turn.events.text(shown)
+            except ChatModelError:
+                self._send_rest(turn, spoken)
+                raise
+        self._send_rest(turn, spoken)
+
+    def _send_rest(self, turn: Turn, spoken: EndingFilter) -> None:
+        rest = spoken.rest().rstrip()
+        if rest:
+            turn.events.text(rest)
 
     def _note_failure(self, turn: Turn, error: ChatModelError, written: str) -> None:
         """Note that the model failed after what is ``written``. Raises its error where

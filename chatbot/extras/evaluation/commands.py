@@ -173,7 +173,10 @@ def evaluate(
         )
         if auto_scope:
             scope_of = partial(runner.with_auto_scope, reports.storage.documents)
-        model = {} if answers else {"chat_model": "extractive"}
+        # Quotations in place of the model's answers would measure something else.
+        model = {"on_model_error": "error"}
+        if not answers:
+            model = {"chat_model": "extractive"}
         measured = [
             _measure(reports, data, name, {**changed, **model}, scope_of)
             for name, changed in plan.items()

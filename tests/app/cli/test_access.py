@@ -94,7 +94,7 @@ def test_what_was_deleted_is_nowhere(
     )
     assert run("conversations", "delete", "--owner", owner).out == "2 deleted.\n"
     assert owner not in run("conversations", "list").out
-    assert run("documents", "delete", document).status == 0
+    assert run("documents", "delete", "--permanent", document).status == 0
     services: Services = app.extensions["services"]
     database = services.storage.database
     left = [

@@ -131,7 +131,12 @@ def test_questions_wait_until_all_sample_reports_are_searchable(
         assert may_ingest.wait(60)
         real.ingest(document, about)
 
-    slow = SimpleNamespace(register=register, overrides=real.overrides, ingest=ingest)
+    slow = SimpleNamespace(
+        register=register,
+        overrides=real.overrides,
+        ingest=ingest,
+        deleted_ids=real.deleted_ids,
+    )
     samples = app.extensions["samples"] = SampleReports(
         folder, ingestor=lambda: slow, leases=services.storage.facts, summary=NONE
     )

@@ -6,11 +6,13 @@ from tests.app.cli.conftest import Run
 from tests.data import cases
 
 CASES = cases(__file__)
-HEADER = "term,meaning,other_words,heading,label,formula\n"
-ROWS = """GDP,Value of all goods made in a year.,output | PIB,GDP (official exchange rate),,
-men's age,"How old men are, on average.",,Median age,male,
+LANGUAGES = ",es,fr,pt,ar,de,it,nl,ru,tr,sv,da,no"
+HEADER = f"term,meaning,other_words,heading,label,formula{LANGUAGES}\n"
+NONE = "," * LANGUAGES.count(",")
+ROWS = f"""GDP,Value of all goods made in a year.,output | PIB,GDP (official exchange rate),,{NONE}
+men's age,"How old men are, on average.",,Median age,male,{NONE}
 """  # noqa: E501
-FLIGHT = "IDP,Someone who had to flee.,,,,\n"
+FLIGHT = f"IDP,Someone who had to flee.,,,,{NONE}\n"
 
 
 def table(folder: Path, text: str) -> str:
