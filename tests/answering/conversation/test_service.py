@@ -76,7 +76,10 @@ class TestSaving:
     def test_a_failed_answer_is_not_saved(self, services, server) -> None:
         server.chat(Reply(["half"], ending="drop"))
         with pytest.raises(ChatModelError):
-            ask(services, settings=QuerySettings(on_model_error="error"))
+            ask(
+                services,
+                settings=QuerySettings(on_model_error="error", planner="rules"),
+            )
         assert (stored(services, "conversations"), stored(services, "messages")) == (
             0,
             0,

@@ -128,14 +128,10 @@ class TestEvents:
         ]:
             server.chat(Reply([text, " [1]"]))
             events = ask(port, query=QUESTION)
-            assert names(events) == [
-                "step",
-                "sources",
-                "step",
-                "token",
-                "token",
-                "done",
-            ]
+            before = names(events)[:3]
+            assert before == ["step", "sources", "step"]
+            assert set(names(events)[3:-1]) == {"token"}
+            assert names(events)[-1] == "done"
             # Line ends wait for what follows: the last line is not shown.
             pieces = [event.data["text"] for event in events if event.name == "token"]
             assert "".join(pieces) == f"{text} [1]"
