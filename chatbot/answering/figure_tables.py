@@ -44,7 +44,8 @@ enough.
 """
 SUBJECTS = 3
 """Subjects of an indicator that can be ranked."""
-MOST_THINGS, KEPT_SCOPES = 6, 30
+MOST_THINGS = 6
+KEPT_SCOPES = 30
 _AND = re.compile(
     (
         r"\s*(?:[,;/&+]|\b(?:and|or|as well "

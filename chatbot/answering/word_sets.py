@@ -23,7 +23,6 @@ from ..search.weights import read_weight
 from .figure_words import MOST_LISTED, Rendered
 
 LEAST = read_weight("sets.least")
-RARE = read_weight("sets.rare")
 MOST_PASSAGES = int(read_weight("sets.passages"))
 MOST_CHARACTERS = int(read_weight("sets.shown"))
 _CLAUSE_END = re.compile(r"[,;\n]+|(?<=[.!?])\s+")

@@ -112,9 +112,10 @@ def _results(
             other = rows.get((table, number + step), {}).get(column)
             if other is not None:
                 pairs.append(((column, "step", step), figure, other))
-        whole = _column_sum(table, column, rows)
-        if whole and claim.measure == "share":
-            results[column, "part"] = figure.base / whole
+        if claim.measure == "share":
+            whole = _column_sum(table, column, rows)
+            if whole:
+                results[column, "part"] = figure.base / whole
     for key, one, other in pairs:
         for name, result in pair_results(claim, one, other):
             kind = "change" if name in ("increase", "decrease") else name

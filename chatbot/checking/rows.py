@@ -37,8 +37,10 @@ _FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
 _CHANGES = ABOVE | BELOW | _FACTORS.keys() | {"chang", "unchang", "same"}
 FACTOR_SHARE = 0.2
 """Tolerance of a change around the factor that the clause states, as a share of it."""
-_HIGHEST, _LOWEST = stems("highest"), stems("lowest")
-_INCOME, _SPENDING = stems("income"), stems("spending")
+_HIGHEST = stems("highest")
+_LOWEST = stems("lowest")
+_INCOME = stems("income")
+_SPENDING = stems("spending")
 _GOALS = frozenset(["to", "at"])
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""

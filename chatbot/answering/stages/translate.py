@@ -3,14 +3,12 @@
 from dataclasses import dataclass, replace
 
 from ...language.detection import language_of
-from ...language.markdown import escape_markdown
 from ...language.words import CODES
 from ...search.translation import Translator
 from ..tools import Tools
 from ..turn import Turn
+from ..writers.prose import unused_line
 from .alone import judge_alone
-
-NOT_USED = "I could not use “{words}”: this answers only a part of the question."
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +24,9 @@ class Translate:
 
     def run(self, turn: Turn) -> None:
         question = turn.question
-        asked = language_of(question.query)
         if turn.has_model or question.attachments or self.language != "english":
             return
+        asked = language_of(question.query)
         reading = turn.read(question.search_text)
         translation = self.translator.in_english(reading, asked)
         if translation is None:
@@ -40,5 +38,4 @@ class Translate:
         turn.is_foreign = False
         if translation.unused:
             turn.say.use(CODES.get(asked, question.language))
-            words = escape_markdown("”, “".join(translation.unused))
-            turn.events.notes.append(turn.say(NOT_USED, words=words))
+            turn.events.notes.append(unused_line(turn, translation.unused))

@@ -61,7 +61,7 @@ from ..figure_sentences import in_words, numbered, over_years, side_by_side
 from ..figure_steps import in_unit
 from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import MOST_COLUMNS, Rendered
-from ..table_rows import LACKING, RowFigures, RowReader
+from ..table_rows import LACKING, AskedWords, RowFigures, RowReader
 from ..turn import Turn
 from ..word_sets import WordSets
 
@@ -273,24 +273,24 @@ class FigureTool:
         """Return what the rows of one document's table say to a question: a cell, a
         ranking, rows beside each other, one over years. None where no table has all of
         its words but ``most_lacking``, a share, or a language model reads the cell in
-        its passage.
+        its passage. A cell is never of a table that lacks words.
         """
         request, _ = self.asked_for(turn)
         reading = turn.reading
         if request.kind == "prose" or asks_for_person(reading.text):
             return None
         rows = self.rows
+        asked = rows.read(turn)
+        cell = None
         try:
-            cell = self._cell_of_table(turn, request)
-            if cell is not None:
-                return cell
-            asked = rows.read(turn)
             tables = rows.find(turn, asked, most_lacking=most_lacking)
+            if not most_lacking:
+                cell = self._cell_of_table(turn, request, asked, tables)
         except SearchEngineError:
             # The search by vectors may answer.
             return None
-        if not tables:
-            return None
+        if cell is not None or not tables:
+            return cell
         measured, named = rows.of_rows(asked, tables[0], turn.question.scope)
         subjects = named[:MOST_COLUMNS]
         is_told = bool(subjects)
@@ -305,19 +305,27 @@ class FigureTool:
         years = [named_year.condition for named_year in reading.figure_years]
         return self.render(request, [measured], subjects, years, turn.say)
 
-    def _cell_of_table(self, turn: Turn, request: Request) -> Rendered | None:
+    def _cell_of_table(
+        self,
+        turn: Turn,
+        request: Request,
+        asked: AskedWords,
+        tables: Sequence[RowFigures],
+    ) -> Rendered | None:
         """Return the one cell that a question means, for quotations. Raises
         SearchEngineError.
         """
         if turn.has_model:
             return None
         rows = self.rows
-        is_cell = request.kind not in OF_ALL | {"series"}
-        # "The poorest" may be the name of a row.
-        asked = rows.read(turn, is_of_rows=is_cell)
-        if not is_cell and asked.words == rows.read(turn).words:
-            return None
-        for table in rows.find(turn, asked):
+        if request.kind in OF_ALL | {"series"}:
+            # "The poorest" may be the name of a row.
+            every = rows.read(turn, is_of_rows=False)
+            if every.words == asked.words:
+                return None
+            asked = every
+            tables = rows.find(turn, every)
+        for table in tables:
             cell = rows.cell(asked, table, turn.say)
             if cell:
                 return Rendered(turn.say, [table.chunk.id], cell)

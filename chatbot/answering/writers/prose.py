@@ -150,9 +150,10 @@ class Prose:
             limits.stop(stopper)
             return self._quote_instead(turn, limits.why_stopped, context)
         turn.events.step("generate", "Writing the answer")
-        has_failed = limits.failure is not None and not turn.has_model
-        is_quoted = self.may_quote and not turn.has_model
-        if isinstance(self.desk.chat_model, Quoter) or has_failed or is_quoted:
+        # Without a language model only the double "echo" writes, unless a model failed.
+        may_quote = self.may_quote or limits.failure is not None
+        is_quoter = isinstance(self.desk.chat_model, Quoter)
+        if is_quoter or (may_quote and not turn.has_model):
             # No prompt, and no reply to be read.
             started = time.perf_counter()
             written = self._quote(turn, context)
@@ -368,12 +369,16 @@ class Prose:
         if not unused:
             return text
         turn.closest_only = True
-        words = escape_markdown("”, “".join(unused))
-        return f"{turn.say(UNUSED, words=words)}\n\n{text}"
+        return f"{unused_line(turn, unused)}\n\n{text}"
 
     def _quote_instead(self, turn: Turn, why: str, context: Context) -> Written:
         """Quote in place of the model, and say why."""
         return self._quote(turn, context, f"{why} {turn.say(INSTEAD)}")
+
+
+def unused_line(turn: Turn, words: Sequence[str]) -> str:
+    """Return a line that names the words of a question that its answer does not use."""
+    return turn.say(UNUSED, words=escape_markdown("”, “".join(words)))
 
 
 def note_left_out(turn: Turn, shown: int, hits: int) -> None:
