@@ -21,6 +21,7 @@ from .web.asking import asking
 from .web.catalog import catalog
 from .web.conversations import conversations
 from .web.documents import documents
+from .web.files import FORM_BYTES
 from .web.jobs import jobs
 from .web.middleware import (
     BehindProxies,
@@ -35,7 +36,6 @@ from .web.sessions import sessions
 from .web.streaming import ActiveStreams
 
 log = logging.getLogger(__name__)
-MAX_BODY_BYTES = 1_000_000
 RATE_LIMIT = (
     "RateLimit",
     "RateLimit-Policy",
@@ -55,7 +55,7 @@ def create_app(
     """
     settings = settings or Settings.from_env()
     app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.config["MAX_CONTENT_LENGTH"] = FORM_BYTES
     # A `$sort` means something else when its keys are sorted (`trace.pipeline`).
     app.json.sort_keys = False  # type: ignore[attr-defined]
     services = app.extensions["services"] = build(settings, database=database)

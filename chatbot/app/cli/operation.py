@@ -12,6 +12,7 @@ from ...language.counts import count_of
 from ..factory import close_app, create_app
 from ..services import Services
 from ..services.preparing import prepare_database
+from ..web.admission import use_data_folder
 from ..web.server import Server, listen
 from . import Commands
 
@@ -46,6 +47,7 @@ def serve(settings: Settings, host: str | None, port: int | None) -> None:
                 f"{WITHOUT_KEY[settings.rule]} Create a key: python -m chatbot keys "
                 "create NAME --role admin"
             )
+        use_data_folder(settings.data_dir)
         Server(app, settings).run([listening])
     finally:
         close_app(app)

@@ -289,6 +289,7 @@ QUESTION_ERRORS = (404, 409, 422, 507)
     waits_for_model=True,
     body=ChatRequest,
     form=ChatRequest,
+    files=MAX_ATTACHMENTS,
     errors=QUESTION_ERRORS,
     example=QUESTION,
 )
@@ -305,6 +306,7 @@ def answer_question() -> Saved:
     waits_for_model=True,
     body=ChatRequest,
     form=ChatRequest,
+    files=MAX_ATTACHMENTS,
     returns=STREAM,
     media=(EVENTS,),
     errors=QUESTION_ERRORS,

@@ -44,11 +44,16 @@ def is_form(*, most: int) -> bool:
     """Return whether this is a form, which may then be as large as ``most`` files."""
     if request.mimetype != "multipart/form-data":
         return False
-    request.max_content_length = (
-        FORM_BYTES + most * services().settings.max_upload_mb * MEGABYTE
-    )
+    request.max_content_length = largest_body(most)
     request.max_form_memory_size = FORM_BYTES
     return True
+
+
+def largest_body(files: int) -> int:
+    """Return the maximum bytes of the current request, a form with so many files."""
+    if request.mimetype != "multipart/form-data":
+        files = 0
+    return FORM_BYTES + files * services().settings.max_upload_mb * MEGABYTE
 
 
 def form_json(field: str) -> Any:

@@ -7,6 +7,7 @@ nor an open stream holds a thread.
 """
 
 import asyncio
+import io
 import sys
 from collections.abc import (
     Awaitable,
@@ -19,9 +20,11 @@ from collections.abc import (
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from tempfile import SpooledTemporaryFile
-from typing import Any
+from typing import IO, Any
 
 from ...domain.cancellation import Cancellation
+from ...domain.errors import ChatbotError, DiskFullError
+from .admission import ADMISSION, UNASKED_BYTES, Admission, Spool
 from .streaming import CONNECTION, KEEP_ALIVE, SILENCE_SECONDS, Connection, EventStream
 
 Scope = MutableMapping[str, Any]
@@ -69,14 +72,19 @@ class GoneError(Exception):
     """The client closed the connection."""
 
 
+class RefusedError(Exception):
+    """The application does not admit a body; the response that says why is sent."""
+
+
 class Front:
     """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by
     threads of their own. ``question_paths``: those whose requests may wait for a model.
 
     Further requests wait. Further questions are marked as too many
-    (`Connection.is_full`). ``largest`` and ``largest_form`` are the maximum bytes of a
-    body, and of a form with files; of a longer body the application sees the length
-    only. ``waiting``: the time for which a question waits for its turn.
+    (`Connection.is_full`). A body beyond its first bytes is read when the application
+    admits it (`Admission`), and stored as ``spool`` allows; of a longer body the
+    application sees the length only. ``waiting``: the time for which a question waits
+    for its turn.
     """
 
     def __init__(
@@ -86,15 +94,13 @@ class Front:
         threads: int,
         questions: int,
         question_paths: Collection[str],
-        largest: int,
-        largest_form: int,
+        spool: Spool,
         waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._app = app
         self._question_paths = question_paths
         self._waiting = waiting
-        self._largest = largest
-        self._largest_form = largest_form
+        self._spool = spool
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
         # As many again may be set aside while their attachments are read.
         self._asking = ThreadPoolExecutor(2 * questions, thread_name_prefix="question")
@@ -111,15 +117,20 @@ class Front:
             )
             await send({"type": "http.response.body", "body": ALIVE_BODY})
             return
-        is_form = any(
-            name == b"content-type" and value.startswith(b"multipart/")
-            for name, value in scope["headers"]
-        )
-        with SpooledTemporaryFile(max_size=IN_MEMORY) as body:
+        with (
+            SpooledTemporaryFile(max_size=IN_MEMORY) as body,
+            self._spool.hold() as admission,
+        ):
             try:
-                most = self._largest_form if is_form else self._largest
-                length = await read_body(scope, receive, body, most=most)
-            except GoneError:
+                length = await read_body(
+                    scope,
+                    receive,
+                    body,
+                    admission,
+                    admit=lambda: self._admit(scope, admission, send),
+                    take=lambda count: self._spool.take(admission, count),
+                )
+            except (GoneError, RefusedError):
                 return
             except TimeoutError:
                 await send(
@@ -132,6 +143,8 @@ class Front:
                 await send({"type": "http.response.body"})
                 return
             environ = environ_of(scope, body, length)
+            if admission.is_given:
+                environ[ADMISSION] = admission
             connection = environ[CONNECTION] = Connection(streams=[])
             watching = asyncio.create_task(self._watch(receive, connection.client))
             try:
@@ -143,6 +156,25 @@ class Front:
             finally:
                 watching.cancel()
                 connection.client.cancel()
+
+    async def _admit(self, scope: Scope, admission: Admission, send: Send) -> None:
+        """Ask the application who may send a body to this address. Raises RefusedError:
+        nobody; the response is sent.
+        """
+        environ = environ_of(scope, io.BytesIO(), None)
+        environ[ADMISSION] = admission
+        loop = asyncio.get_running_loop()
+        status, headers, body, _ = await loop.run_in_executor(
+            self._quick, start, self._app, environ
+        )
+        if admission.is_given:
+            return
+        headers.append((b"connection", b"close"))
+        await send(
+            {"type": "http.response.start", "status": status, "headers": headers}
+        )
+        await send({"type": "http.response.body", "body": body})
+        raise RefusedError
 
     async def _ask(self, environ: dict[str, Any], send: Send) -> None:
         """Answer a question; only ``threads`` of them start at the same time, so that
@@ -238,37 +270,58 @@ class Front:
 
 
 async def read_body(
-    scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int
+    scope: Scope,
+    receive: Receive,
+    body: SpooledTemporaryFile[bytes],
+    admission: Admission,
+    *,
+    admit: Callable[[], Awaitable[None]],
+    take: Callable[[int], None],
 ) -> int | None:
-    """Read the body of a request into ``body``, unless it declares more than ``most``
-    bytes; return its length, None without a body. Raises TimeoutError: it came slower
-    than `BODY_RATE`; GoneError.
+    """Read the body of a request into ``body``, unless it declares more bytes than are
+    admitted; return its length, None without a body. ``admit`` asks for more than the
+    first bytes, ``take`` counts those that are stored. Raises TimeoutError: it came
+    slower than `BODY_RATE`; GoneError, RefusedError.
     """
     declared = next(
         (int(value) for name, value in scope["headers"] if name == b"content-length"),
         None,
     )
-    if declared is not None and declared > most:
-        return declared
+    if declared is not None and declared > UNASKED_BYTES:
+        await admit()
+        if declared > admission.largest:
+            return declared
     loop = asyncio.get_running_loop()
     read = 0
     more = True
     began = loop.time()
-    while more and read <= most:
+    while more and read <= admission.largest:
         async with asyncio.timeout_at(began + BODY_SECONDS + read / BODY_RATE):
             message = await receive()
         if message["type"] == "http.disconnect":
             raise GoneError
         piece = message.get("body", b"")
         more = message.get("more_body", False)
-        read += body.write(piece)
+        if read + len(piece) > UNASKED_BYTES:
+            if not admission.is_given:
+                await admit()
+            try:
+                take(len(piece))
+                body.write(piece)
+            except ChatbotError as error:
+                admission.error = error
+                return 0
+            except OSError:
+                admission.error = DiskFullError("There is no room for this upload.")
+                return 0
+        else:
+            body.write(piece)
+        read += len(piece)
     body.seek(0)
     return read if read or declared is not None else None
 
 
-def environ_of(
-    scope: Scope, body: SpooledTemporaryFile[bytes], length: int | None
-) -> dict[str, Any]:
+def environ_of(scope: Scope, body: IO[bytes], length: int | None) -> dict[str, Any]:
     """Return the WSGI environment of a request (PEP 3333)."""
     server = scope.get("server") or ("localhost", None)
     client = scope.get("client") or ("", None)

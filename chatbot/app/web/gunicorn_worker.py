@@ -12,6 +12,7 @@ from gunicorn.workers.base import Worker
 from ...config.log import begin_log
 from ...config.settings import Settings
 from ..factory import close_app, stop_work
+from .admission import use_data_folder
 from .server import Server
 
 
@@ -31,8 +32,13 @@ class LoopWorker(Worker):  # type: ignore[misc]
         """Serve until gunicorn says otherwise, or has gone."""
         settings = Settings.from_env()
         begin_log(settings.log_level, settings.log_format)
+        use_data_folder(settings.data_dir)
         server = _Beating(
-            self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout
+            self,
+            self.wsgi,
+            settings,
+            stop_seconds=self.cfg.graceful_timeout,
+            processes=self.cfg.workers,
         )
         if self.cfg.is_ssl:  # read when the server starts
             server.config.ssl_certfile = self.cfg.certfile

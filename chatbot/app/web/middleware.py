@@ -10,6 +10,7 @@ browser then takes for the same origin. So every request has to name this server
 of its names or by its address.
 """
 
+import errno
 import re
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -35,10 +36,12 @@ from ...database.core import begin_request, end_request
 from ...domain.errors import (
     LONGEST_SHOWN,
     ChatbotError,
+    DiskFullError,
     ForbiddenHostError,
     ForbiddenOriginError,
 )
 from .access import finish_request, require_role
+from .admission import ADMISSION, admit, current_admission
 from .monitoring import ObservedRequest, body_of, error_body
 from .rates import count_request
 from .routes import error_forms
@@ -83,18 +86,31 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
     )
 
     @app.before_request
-    def begin() -> None:
+    def begin() -> Response | None:
         begin_request()
         g.request_id = uuid.uuid4().hex[:12]
         g.observed = ObservedRequest(g.request_id)
+        admission = current_admission()
+        if admission.is_given:  # with its body: it was checked and counted without
+            g.rate_limit = admission.rate_limit
+            if admission.error is not None:
+                raise admission.error
+            return None
         if request.path not in ALIVE:
             refuse_foreign_hosts(names)
         refuse_foreign_origins(settings.cors_origins)
         count_request()
         require_role()
+        if ADMISSION in request.environ and request.routing_exception is None:
+            admit(admission)
+            g.is_asked_for_admission = True
+            return Response(status=204)
+        return None
 
     @app.after_request
     def finish(response: Response) -> Response:
+        if "is_asked_for_admission" in g:
+            return response
         for name, value in SECURITY_HEADERS.items():
             response.headers.setdefault(name, value)  # a view may allow less
         response.headers["X-Request-ID"] = g.request_id
@@ -171,6 +187,8 @@ def register_error_handlers(app: Flask) -> None:
 
     @app.errorhandler(Exception)
     def answer_error(error: Exception) -> Response:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            error = DiskFullError("There is no disk space left for this request.")
         response = _respond(
             error_body(error), error.status if isinstance(error, ChatbotError) else 500
         )

@@ -95,6 +95,8 @@ class Route:
     media: tuple[str, ...] = (JSON,)
     body: type[BaseModel] | None = None
     form: type[BaseModel] | None = None
+    files: int = 0
+    """The maximum number of files in a form."""
     body_needed: bool = True
     query: type[Query] | None = None
     headers: tuple[Json, ...] = ()

@@ -17,9 +17,8 @@ import uvicorn
 from flask import Flask
 
 from ...config.settings import Settings, in_url
-from ...domain.documents import MEGABYTE
 from ...domain.errors import ChatbotError, DependencyError, SettingsError
-from .files import FORM_BYTES, MAX_FILES
+from .admission import Spool
 from .front import Front
 from .routes import question_paths
 
@@ -48,7 +47,12 @@ class Server(uvicorn.Server):
     """Serves one application on listening sockets."""
 
     def __init__(
-        self, app: Flask, settings: Settings, *, stop_seconds: int = STOP_SECONDS
+        self,
+        app: Flask,
+        settings: Settings,
+        *,
+        stop_seconds: int = STOP_SECONDS,
+        processes: int = 1,
     ) -> None:
         front = Front(
             app.wsgi_app,
@@ -56,8 +60,7 @@ class Server(uvicorn.Server):
             questions=settings.questions,
             question_paths=question_paths(app),
             waiting=app.extensions["observer"].waiting,
-            largest=app.config["MAX_CONTENT_LENGTH"],
-            largest_form=FORM_BYTES + MAX_FILES * settings.max_upload_mb * MEGABYTE,
+            spool=Spool(processes),
         )
         super().__init__(
             uvicorn.Config(

@@ -15,6 +15,7 @@ from flask import Flask, Response, request
 
 from chatbot.app.services import Services
 from chatbot.app.web import front, server
+from chatbot.app.web.admission import Admission
 from chatbot.app.web.front import GoneError, environ_of, read_body, start
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION
@@ -259,7 +260,11 @@ def test_who_goes_within_a_body_is_gone() -> None:
         return {"type": "http.disconnect"}
 
     with pytest.raises(GoneError):
-        run_async(read_body(SCOPE, receive, BODY, most=10))
+        run_async(
+            read_body(
+                SCOPE, receive, BODY, Admission(), admit=run_async, take=BODY.write
+            )
+        )
 
 
 def test_a_response_is_closed_once() -> None:
