@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..checking.citations import check, cite
-from ..checking.wording import in_order_of_appearance, unify_brackets, without_numbers
+from ..checking.references import tidy
+from ..checking.wording import in_order_of_appearance, without_numbers
 from ..domain import Context, SearchHit
 from ..domain.chat import (
     Answer,
@@ -201,9 +202,7 @@ def assemble(
     ``shown``: see `in_order_of_appearance`.
     """
     if not is_quoted:
-        response = unify_brackets(
-            response, [passage.number for passage in context.passages]
-        )
+        response = tidy(response, context)
     response, context = in_order_of_appearance(response, context, shown)
     checked = (
         cite(response, context)

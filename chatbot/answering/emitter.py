@@ -94,6 +94,14 @@ class Emitter:
         self.inferred_scope = Scope()
         self.earlier_scope = Scope()
 
+    def forget_text(self) -> None:
+        """Number the citations from 1 again, for a text that takes the place of one
+        that nobody has read.
+        """
+        known = self.numbering.known
+        self.numbering = NumberedStream()
+        self.numbering.known = known
+
     def text(self, piece: str) -> None:
         """Send a piece of the answer. Raises CancelledError."""
         cited = len(self.numbering.order)

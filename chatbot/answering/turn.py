@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from ..domain import Answer, Context, RequestContext, SearchHit
 from ..domain.chat import (
     Aggregation,
+    Prompt,
     QuerySettings,
     Question,
     ScopeSummary,
@@ -57,6 +58,7 @@ class Draft:
     its text went out while it was written. ``why``: why it ends the question, for the
     trace. ``lists_sources``: a list of its sources follows. ``finished``: an earlier
     answer that is given again. ``ending``: what the model itself says of its answer.
+    ``prompt``: the one that a model wrote all of the text from.
     """
 
     text: str
@@ -73,6 +75,7 @@ class Draft:
     lists_sources: bool = False
     finished: Answer | None = None
     ending: Ending | None = None
+    prompt: Prompt | None = None
 
 
 class Findings:

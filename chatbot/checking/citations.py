@@ -79,8 +79,8 @@ class CheckedAnswer:
 
     ``unsupported``: clauses that state what their passages do not have or contradict,
     that cite an unknown number, or that give a figure or a name without a source;
-    ``marks``: where these are. A citation is supported unless such a clause has it, and
-    no right cell. ``answered``: a sentence states something from the passages, and not
+    ``marks``: where these are. A citation is supported unless only such clauses have
+    it. ``answered``: a sentence states something from the passages, and not
     that they say nothing. ``abstains``: the first one says that.
     """
 
@@ -121,15 +121,11 @@ def check(
     unsupported = [lacking for _, (lacking, _) in results]
     findings = [(clause, one) for clause, (_, defects) in results for one in defects]
     marked = {clause for clause, _ in findings}
-    right_cells = {
-        number
-        for one in parts
-        if one.is_cell and one not in marked
-        for number in one.numbers
-    }
+    # A doubtful clause makes no source doubtful that bears another.
+    right = {number for one in parts if one not in marked for number in one.numbers}
     doubtful = {
         number for clause in unsupported if clause.lacking for number in clause.numbers
-    } - right_cells
+    } - right
     words = {
         number: clause.words for clause in reversed(parts) for number in clause.numbers
     }

@@ -347,6 +347,14 @@ class Settings(BaseModel):
     """If the chat model fails: quote (answer with quotations, and say why), error (503;
     presets and /v1 always do).
     """
+    verify: Literal["auto", "off"] = "auto"
+    """auto: a language model checks the sentences of its answer that figures and words
+    leave open, in one more call. off: it does not, as with every preset.
+    """
+    repair: int = Field(1, ge=0, le=1)
+    """Times that an answer is written again where its figures contradict the passages.
+    Not for streamed answers, nor with presets.
+    """
     language: str = "english"
     """Language of stemming and stop words in the keyword search. A value like en_US:en,
     which desktops set, is ignored.

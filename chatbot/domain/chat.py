@@ -86,6 +86,8 @@ class QuerySettings:
     relevance_floor: float | Literal["auto"] = "auto"
     on_empty: Literal["abstain", "relax", "general"] = "abstain"
     on_model_error: Literal["quote", "error"] = "quote"
+    verify: Literal["auto", "off"] = "auto"
+    repair: int = 1
     context_tokens: int = 3000
     context_metadata: bool = True
     context_role: Literal["user", "system"] = "user"
@@ -153,6 +155,8 @@ class Question:
     """True if a cached answer may be returned."""
     expand: bool = False
     """True if mode deep adds search terms (seed 001)."""
+    is_streamed: bool = True
+    """True if each word is sent when it is written, and cannot be changed then."""
     language: str = "en"
     """Language of the fixed words of the answer: one of `words.LANGUAGES`."""
     budget: Budget = field(default_factory=Budget)
@@ -275,6 +279,8 @@ class Citation(Inlines):
         return self.hit.general
 
 
+Verdict = Literal["contradicted", "not_said"]
+"""What a language model says of a sentence that its passages do not support."""
 MarkKind = Literal[
     "figure",
     "unit",
@@ -286,22 +292,25 @@ MarkKind = Literal[
     "quotation",
     "no_source",
     "unknown_citation",
+    "contradicted",
+    "not_said",
 ]
 """What is wrong with a place. ``unit`` and ``year``: the passages have the number with
-another unit or year.
+another unit or year. The last two are verdicts of a language model.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A place of the answer that its passages do not support, in characters;
-    ``detail``: its text.
+    ``detail``: its text; ``words``: those of a passage that contradict it.
     """
 
     start: int
     end: int
     kind: MarkKind
     detail: str
+    words: Annotated[str, Field(exclude_if=lambda words: not words)] = ""
 
     def moved(self, by: int) -> "Mark":
         """Return the mark for the text with so many characters before it."""
@@ -314,7 +323,8 @@ class Unsupported:
 
     ``unknown`` numbers have no passage; ``figures`` (also dates), ``quotations`` and
     ``names`` were not found; ``contradicted`` differ in the passages. ``no_source``: it
-    has a figure or a name and cites nothing.
+    has a figure or a name and cites nothing. ``verdict``: that of a language model,
+    with the ``words`` of a passage that contradict the sentence.
     """
 
     sentence: str
@@ -325,6 +335,10 @@ class Unsupported:
     names: Texts = ()
     contradicted: Texts = ()
     no_source: bool = False
+    verdict: Annotated[
+        Verdict | Literal[""], Field(exclude_if=lambda verdict: not verdict)
+    ] = ""
+    words: Annotated[str, Field(exclude_if=lambda words: not words)] = ""
 
     @property
     def lacking(self) -> bool:

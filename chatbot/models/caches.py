@@ -248,7 +248,11 @@ class AnswerCache:
             return ""
         # The budget is no part of the key: an answer that it ended early is not stored.
         parts = replace(
-            question, query=normalise(question.query), budget=Budget(), reading=None
+            question,
+            query=normalise(question.query),
+            budget=Budget(),
+            reading=None,
+            is_streamed=True,
         )
         return cache_key(generation, to_jsonable_python(parts), request.cached_for)
 

@@ -68,7 +68,7 @@ class FakeOpenAI(Loopback):
     @property
     def as_settings(self) -> dict[str, Any]:
         """Settings whose chat model is this server, asked once for each reply: rules
-        decide what is searched for.
+        decide what is searched for, and nothing is checked by it.
         """
         key = SecretStr("sk-secret-4711")
         return {
@@ -77,6 +77,8 @@ class FakeOpenAI(Loopback):
             "openai_base_url": self.url,
             "model_retries": 0,
             "planner": "rules",
+            "verify": "off",
+            "repair": 0,
         }
 
     @property
@@ -87,6 +89,8 @@ class FakeOpenAI(Loopback):
             "OPENAI_API_KEY": "sk-secret-4711",
             "OPENAI_BASE_URL": self.url,
             "PLANNER": "rules",
+            "VERIFY": "off",
+            "REPAIR": "0",
         }
 
     def chat(self, *replies: Reply) -> None:

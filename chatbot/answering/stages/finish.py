@@ -14,6 +14,8 @@ from ...models.caches import AnswerCache
 from ..answer import assemble, closest_passages
 from ..turn import Draft, Turn
 from .cache import with_lookups
+from .repair import Repair
+from .verify import Verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class Finish:
 
     cache: AnswerCache
     glossary: Callable[[], Sequence[GlossaryEntry]]
+    repair: Repair
+    verify: Verify
 
     def run(self, turn: Turn, draft: Draft, lookups: Counter[str]) -> Answer:
         """Return the answer of a draft; its text is sent where it was not yet.
@@ -37,6 +41,13 @@ class Finish:
             turn.events.sources(hits, draft.scope)
             turn.events.text(draft.text)
         answer = self._checked(turn, draft)
+        again = self.repair.run(turn, draft, answer)
+        if again is not None:
+            repaired = self._checked(turn, again)
+            if len(repaired.marks) < len(answer.marks):
+                draft = again
+                answer = repaired
+        answer = self.verify.run(turn, draft, answer)
         if draft.lists_sources:
             answer = _with_sources(turn, answer)
         turn.events.end()

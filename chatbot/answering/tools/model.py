@@ -90,6 +90,36 @@ class ModelTool:
             limits.note_time(limited)
         return reply.value
 
+    def ask_of_answer(
+        self, turn: Turn, stage: str, shape: Shape[T], prompt: Prompt
+    ) -> T | None:
+        """Return the model's reply to one call about an answer that is written; None
+        without budget, or if it fails or cannot be read. No fault of it is one of the
+        answer.
+        """
+        spending = turn.limits.spending
+        tokens = _tokens_of(prompt)
+        is_down = turn.limits.fault_of(self.chat_model.model_id) is not None
+        if is_down or spending.stops_answer(tokens=tokens):
+            return None
+        started = time.perf_counter()
+        allowance = Allowance(spending, keep=0)
+
+        def take_first() -> bool:
+            return not allowance.taken and allowance.take()
+
+        with turn.request.within(spending.seconds_left()) as limited:
+            counted = replace(limited, may_call=take_first)
+            try:
+                reply = ask(self.chat_model, prompt, shape, counted, stage=stage)
+            except BudgetExhaustedError:
+                allowance.settle(StepTiming.since(stage, started))
+                return None
+        allowance.settle(*reply.steps)
+        if reply.value is None:
+            turn.events.step(stage, f"Left out: {reply.why}", failed=True)
+        return reply.value
+
     def _prompt(
         self, turn: Turn, stage: str, shape: Shape[T], values: Mapping[str, str]
     ) -> Prompt:
@@ -109,10 +139,14 @@ class ModelTool:
         limits = turn.limits
         if limits.stopped_by:
             return False
-        tokens = sum(estimate_tokens(message.content) for message in prompt.messages)
+        tokens = _tokens_of(prompt)
         stopper = limits.spending.stops_exploring(tokens, limits.share)
         if stopper:
             limits.stop(stopper)
             return False
         turn.events.stop_if_cancelled()
         return True
+
+
+def _tokens_of(prompt: Prompt) -> int:
+    return sum(estimate_tokens(message.content) for message in prompt.messages)

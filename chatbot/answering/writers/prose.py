@@ -54,6 +54,8 @@ class Written:
     """True if the model failed in the middle of it."""
     ending: Ending | None = None
     """What the model says of its answer; None where it says nothing."""
+    prompt: Prompt | None = None
+    """What the model wrote from."""
 
 
 class Prose:
@@ -136,6 +138,7 @@ class Prose:
             is_quoted=written.is_quoted,
             is_sent=True,
             ending=written.ending,
+            prompt=written.prompt if text == written.text else None,
         )
 
     def write_text(self, turn: Turn, context: Context) -> Written:
@@ -279,7 +282,9 @@ class Prose:
                 numbers = [passage.number for passage in shown.passages]
                 text, ending = split_ending(reply.text)
                 text = unify_brackets(text, numbers)
-                written = Written(text, shown, reply.truncated, ending=ending)
+                written = Written(
+                    text, shown, reply.truncated, ending=ending, prompt=prompt
+                )
                 break
         if allowance.refused:
             limits.stop("calls")

@@ -341,6 +341,10 @@ def _describe_doubt(sentence: Unsupported) -> str:
         doubts.append(f"Different in {numbers}: {', '.join(sentence.contradicted)}.")
     if sentence.unknown:
         doubts.append(f"There is no source {_bracketed(sentence.unknown)}.")
+    if sentence.verdict == "contradicted":
+        doubts.append(f"{numbers} says: “{sentence.words}”.")
+    if sentence.verdict == "not_said":
+        doubts.append(f"Not said in {numbers}: {sentence.sentence}")
     if sentence.no_source:
         doubts.append(f"Without a source: {sentence.sentence}")
     return " ".join(doubts)

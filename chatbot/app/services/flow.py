@@ -18,11 +18,13 @@ from ...answering.stages.enough import IsEnough
 from ...answering.stages.finish import Finish
 from ...answering.stages.plan import PlanByModel
 from ...answering.stages.read import ReadNames
+from ...answering.stages.repair import Repair
 from ...answering.stages.reports import CountReports
 from ...answering.stages.route import ChooseMode
 from ...answering.stages.scope import ScopeOfQuestion
 from ...answering.stages.spelling import CorrectSpelling
 from ...answering.stages.translate import Translate
+from ...answering.stages.verify import Verify
 from ...answering.tools import Tools
 from ...answering.tools.attachments import AttachmentTool
 from ...answering.tools.figures import FigureTool
@@ -120,7 +122,7 @@ def build_flow(
     return Flow(
         stages=stages,
         tools=tools,
-        finish=Finish(cache, reader.glossary),
+        finish=Finish(cache, reader.glossary, Repair(chat_model), Verify(tools.model)),
         settings=QuerySettings.of(settings),
         catalog=catalog,
         analyzer=words,

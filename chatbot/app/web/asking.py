@@ -297,7 +297,7 @@ def answer_question() -> Saved:
     """Answer a question with citations, sources, scope and trace.
 
     A form holds the JSON in `request`, and `files` for this question only."""
-    return _answer(may_resume=False).whole()
+    return _answer(may_resume=False, is_streamed=False).whole()
 
 
 @asking.post(
@@ -374,11 +374,13 @@ def stream_response(stream: EventStream) -> Response:
     )
 
 
-def _answer(*, may_resume: bool) -> EventStream:
+def _answer(*, may_resume: bool, is_streamed: bool = True) -> EventStream:
     refuse_more()
     is_with_files = not request.is_json and is_form(most=MAX_ATTACHMENTS)
     body = parse(ChatRequest, form_json("request") if is_with_files else json_body())
-    return question_stream(body, _place(body), may_resume=may_resume)
+    return question_stream(
+        body, _place(body), may_resume=may_resume, is_streamed=is_streamed
+    )
 
 
 def _place(body: ChatRequest) -> Place:
@@ -401,15 +403,18 @@ def question_stream(
     write: Callable[[Item], Iterable[str]] = write_event,
     may_resume: bool = False,
     may_degrade: bool = True,
+    is_streamed: bool = True,
 ) -> EventStream:
     """Return the answer to the question of the current request, which needs no request
-    context any more. Unless it ``may_degrade``, a model that fails is an error.
+    context any more. Unless it ``may_degrade``, a model that fails is an error. Unless
+    it ``is_streamed``, what is written may be mended before it is sent.
     """
     require_samples()
     product = services()
     who = caller()
     observed = g.observed
     question = body.to_question(product, who.limit)
+    question = replace(question, is_streamed=is_streamed)
     if not may_degrade:
         settings = question.settings or QuerySettings.of(product.settings)
         strict = replace(settings, on_model_error="error")

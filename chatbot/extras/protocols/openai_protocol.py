@@ -211,6 +211,7 @@ def complete_chat(body: CompletionRequest) -> Response:
         Place(kept=False),
         write=writing.write,
         may_degrade=False,
+        is_streamed=body.stream,
     )
     return (
         stream_response(stream)

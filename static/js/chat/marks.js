@@ -25,6 +25,9 @@ function explainUnsupported(sentence) {
         figures: contradicted.join(comma),
       }),
     sentence.no_source && t("No source is given."),
+    sentence.verdict === "not_said" && t("Not said in {source}.", { source }),
+    sentence.verdict === "contradicted" &&
+      t("According to {source}: “{words}”", { source, words: sentence.words }),
     unknown.length > 0 &&
       t("There is no source {numbers}.", { numbers: listed(unknown, "disjunction") }),
   ]
@@ -52,6 +55,11 @@ const MARKS = {
     sign: "”?",
     meaning: t("The quoted words are not in the source"),
     applies: ({ quotations }) => quotations.length,
+  },
+  meaning: {
+    sign: "?",
+    meaning: t("The source does not say this"),
+    applies: ({ verdict }) => verdict,
   },
   none: {
     sign: "○",

@@ -128,6 +128,7 @@ const PLAIN = new Set([
   "relevance",
   "generate",
   "shorten",
+  "verify",
 ]);
 const SPLITTING = new Set(["plan", "reflect"]);
 

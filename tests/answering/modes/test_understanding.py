@@ -137,7 +137,7 @@ class TestMissingSubject:
         found = answer(run(services, agent, asked))
         note = "There is no report on Tanzania; one passage names it."
         assert found.response == f"{note}\n\nTanzania borders Kenya [1]."
-        last = server.received(CHAT)[-1].body["messages"][-1]["content"]
+        last = server.received(CHAT)[0].body["messages"][-1]["content"]
         assert last.endswith(f"\nNote: {note}")
         assert "between Somalia and Tanzania" in last
         assert "2.09%" not in last

@@ -1,0 +1,84 @@
+"""Lets the model write an answer again whose figures contradict their passages
+(REPAIR). Only where no word was sent: what is streamed is marked.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+from ...checking.wording import unify_brackets, without_numbers
+from ...domain import Answer, Message
+from ...domain.chat import StepTiming
+from ...domain.errors import BudgetExhaustedError, ChatModelError
+from ...domain.protocols import ChatModel
+from ...models.prompts import on_one_line, render
+from ...models.replies.ending import split_ending
+from ...models.replies.stream import Reply, complete
+from ..budget import Allowance
+from ..turn import Draft, Turn
+
+__all__ = ["Repair"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Asks the model that writes, once."""
+
+    chat_model: ChatModel
+
+    def run(self, turn: Turn, draft: Draft, answer: Answer) -> Draft | None:
+        """Return the draft that the model writes in place of one with wrong figures;
+        None where there is nothing to mend, or it fails.
+        """
+        if turn.question.is_streamed or not turn.settings.repair:
+            return None
+        if draft.prompt is None or draft.is_quoted or turn.limits.failure is not None:
+            return None
+        wrong: list[str] = []
+        for one in answer.unsupported:
+            if one.figures or one.contradicted:
+                values = ", ".join([*one.figures, *one.contradicted])
+                sentence = on_one_line(without_numbers(one.sentence))
+                wrong.append(f"- {sentence} (not so in its passages: {values})")
+        if not wrong or turn.limits.spending.stops_answer():
+            return None
+        turn.events.step("repair", "Writing again, as figures were wrong", items=wrong)
+        text = self._written(turn, draft, "\n".join(wrong))
+        if not text:
+            return None
+        shown, ending = split_ending(text)
+        numbers = [passage.number for passage in draft.context.passages]
+        turn.events.forget_text()
+        turn.events.text(shown)
+        return replace(draft, text=unify_brackets(shown, numbers), ending=ending)
+
+    def _written(self, turn: Turn, draft: Draft, wrong: str) -> str:
+        """Return the model's second text, "" without one."""
+        assert draft.prompt is not None, "a model has written it"
+        again = (
+            Message("assistant", draft.text),
+            Message("user", render("repair_user", wrong=wrong)),
+        )
+        prompt = replace(draft.prompt, messages=(*draft.prompt.messages, *again))
+        spending = turn.limits.spending
+        allowance = Allowance(spending, keep=0)
+        if not allowance.take():
+            return ""
+        started = time.perf_counter()
+        reply = Reply(prompt)
+        usage = reply.usage
+        try:
+            with turn.request.within(spending.seconds_left()) as limited:
+                complete(self.chat_model, prompt, limited, reply)
+            usage = reply.usage
+        except ChatModelError as error:
+            usage = reply.usage_of_failed(error)
+            turn.events.step("repair", error.finding, failed=True)
+            return ""
+        except BudgetExhaustedError as error:
+            turn.events.step("repair", error.message, failed=True)
+            return ""
+        finally:
+            allowance.settle(StepTiming.since("repair", started, usage))
+        if reply.truncated or limited.cancelled:
+            return ""
+        return reply.text

@@ -1,0 +1,127 @@
+"""Lets a language model judge the sentences of its answer that figures and words leave
+open, in one call (VERIFY).
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...checking.meaning import (
+    OpenSentence,
+    SentenceVerdict,
+    doubts_of,
+    open_sentences,
+    with_doubts,
+    without_guesses,
+)
+from ...domain import Answer, Passage, Usage
+from ...domain.chat import StageTiming
+from ...models.prompts import inert, on_one_line, passage_fence
+from ...models.replies import stage_prompt
+from ...models.replies.verdicts import NumberedVerdict, verdicts
+from ..tools.model import ModelTool
+from ..turn import Draft, Turn
+
+__all__ = ["Verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Asks the model that plans. Where it fails, or nothing of the budget is left, no
+    sentence is doubted.
+    """
+
+    model: ModelTool
+
+    def run(self, turn: Turn, draft: Draft, answer: Answer) -> Answer:
+        """Return the answer with marks at what its passages do not say."""
+        if turn.settings.verify == "off" or not turn.has_model or draft.is_quoted:
+            return answer
+        passages = _passages_of(draft, answer)
+        sentences = open_sentences(answer.response, passages, answer.unsupported)
+        if not sentences:
+            return answer
+        started = time.perf_counter()
+        steps_before = len(turn.limits.spending.steps)
+        turn.events.step("verify", "Checking the answer")
+        shape = verdicts(len(sentences))
+        prompt = stage_prompt(
+            "verify",
+            shape,
+            turn.question.search_text,
+            passages=_shown(sentences, passages),
+            sentences=_listed(sentences),
+        )
+        judged = self.model.ask_of_answer(turn, "verify", shape, prompt)
+        steps = turn.limits.spending.steps
+        usage = Usage.total(step.usage for step in steps[steps_before:])
+        turn.timings.append(StageTiming.since("verify", started, usage))
+        trace = replace(answer.trace, steps=steps, path=tuple(turn.events.path))
+        answer = replace(answer, trace=trace)
+        if judged is None:
+            return answer
+        unsupported, marks = without_guesses(
+            answer.response, sentences, answer.unsupported, answer.marks
+        )
+        answer = replace(answer, unsupported=tuple(unsupported), marks=tuple(marks))
+        return _marked(answer, passages, _of_sentences(judged, sentences))
+
+
+def _passages_of(draft: Draft, answer: Answer) -> dict[int, Passage]:
+    """Return the cited passages under their numbers in the answer."""
+    by_id = {one.hit.chunk.id: one for one in draft.context.passages}
+    passages: dict[int, Passage] = {}
+    for citation in answer.citations:
+        passage = by_id.get(citation.hit.chunk.id)
+        if passage is not None:
+            passages[citation.number] = replace(passage, number=citation.number)
+    return passages
+
+
+def _shown(sentences: Sequence[OpenSentence], passages: Mapping[int, Passage]) -> str:
+    numbers: set[int] = set()
+    for sentence in sentences:
+        numbers.update(sentence.numbers)
+    shown: list[str] = []
+    for number in sorted(numbers):
+        passage = passages[number]
+        chunk = passage.hit.chunk
+        head = on_one_line(f"{chunk.title}, {chunk.section}")
+        shown.append(passage_fence(number, f"{head}\n{inert(passage.wider_text)}"))
+    return "\n\n".join(shown)
+
+
+def _listed(sentences: Sequence[OpenSentence]) -> str:
+    lines: list[str] = []
+    for place, sentence in enumerate(sentences, start=1):
+        cited = ", ".join(map(str, sentence.numbers))
+        lines.append(f"{place}. {on_one_line(sentence.words)} (passages {cited})")
+    return "\n".join(lines)
+
+
+def _of_sentences(
+    judged: Sequence[NumberedVerdict], sentences: Sequence[OpenSentence]
+) -> list[SentenceVerdict]:
+    return [
+        SentenceVerdict(sentences[one.sentence - 1], one.verdict, one.words)
+        for one in judged
+    ]
+
+
+def _marked(
+    answer: Answer,
+    passages: Mapping[int, Passage],
+    judged: Sequence[SentenceVerdict],
+) -> Answer:
+    unsupported, marks = doubts_of(answer.response, passages, judged)
+    doubtful = [one for one in answer.unsupported if one.lacking]
+    citations = with_doubts(
+        answer.citations, answer.response, [*doubtful, *unsupported]
+    )
+    every = sorted([*answer.marks, *marks], key=lambda mark: (mark.start, mark.end))
+    return replace(
+        answer,
+        citations=citations,
+        unsupported=(*answer.unsupported, *unsupported),
+        marks=tuple(every),
+    )

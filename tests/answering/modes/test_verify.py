@@ -1,0 +1,172 @@
+"""VERIFY and REPAIR: a language model checks, and mends, what it has written, over a
+real HTTP server.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from chatbot.app.services import Services, build
+from chatbot.domain import Answer
+from chatbot.domain.chat import Budget, QuerySettings
+from chatbot.library.pipeline import Ingested
+from tests.answering.modes.conftest import question
+from tests.asking import in_conversation
+from tests.fakes.openai_replies import Recorded
+from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
+
+GOLD = "What is the most important export of Mali?"
+RIGHT = "Mali sells more gold than anything else [1]."
+CAUSE = "Gold became important because of the war [1]."
+WORDS = "Gold is the most important export of Mali"
+
+
+@pytest.fixture
+def checked(services: Services) -> Iterator[Services]:
+    with build(services.settings.override(verify="auto", repair=1)) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def report(mali: Ingested) -> None:
+    """The report is there."""
+
+
+def ask(services: Services, **fields: object) -> Answer:
+    asked = replace(question(GOLD), **fields)  # type: ignore[arg-type]
+    saved = in_conversation(services.chat, asked)[-1]
+    answer = saved.answer
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def verdict(sentence: int, verdict: str, words: str = "") -> Reply:
+    one = {"sentence": sentence, "verdict": verdict, "words": words}
+    return Reply([json.dumps({"verdicts": [one]})])
+
+
+def asked_of(request: Recorded) -> str:
+    return str(request.body["messages"][-1]["content"])
+
+
+class TestVerify:
+    def test_what_the_passages_do_not_say_is_marked(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([f"{RIGHT} {CAUSE}"]), verdict(2, "not said"))
+        given = ask(checked)
+        sentences = asked_of(server.received(CHAT)[1]).partition("Sentences:")[2]
+        assert "because of the war" in sentences
+        (mark,) = given.marks
+
+        assert mark.kind == "not_said"
+        assert given.response[mark.start : mark.end].startswith("Gold became")
+        (doubt,) = given.unsupported
+        assert doubt.verdict == "not_said"
+        # Another sentence is right by the same source.
+        assert given.citations[0].supported
+
+    def test_a_free_paraphrase_is_the_models_to_judge(
+        self, checked: Services, services: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([RIGHT]))
+        assert [mark.kind for mark in ask(services).marks] == ["no_source"]
+        server.chat(Reply([RIGHT]), verdict(1, "supported"))
+        given = ask(checked)
+        assert not given.marks
+        assert not given.unsupported
+
+    def test_a_contradiction_shows_the_words_that_say_so(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([CAUSE]), verdict(1, "contradicted", WORDS))
+        given = ask(checked)
+        assert [(mark.kind, mark.words) for mark in given.marks] == [
+            ("contradicted", WORDS)
+        ]
+        assert not given.citations[0].supported
+
+    def test_words_that_no_passage_has_prove_nothing(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([CAUSE]), verdict(1, "contradicted", "Gold was lost"))
+        given = ask(checked)
+        assert [(mark.kind, mark.words) for mark in given.marks] == [("not_said", "")]
+
+    def test_a_copied_sentence_needs_no_call(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([f"{WORDS} [1]."]))
+        assert not ask(checked).marks
+        assert server.calls(CHAT) == 1
+
+    @pytest.mark.parametrize(
+        "reply", [Reply(["hm"]), Reply(status=500), verdict(7, "not said")]
+    )
+    def test_a_reply_that_says_nothing_doubts_nothing(
+        self, checked: Services, server: FakeOpenAI, reply: Reply
+    ) -> None:
+        server.chat(Reply([CAUSE]), reply)
+        given = ask(checked)
+        assert given.response == CAUSE
+        assert not given.marks
+        assert given.degraded is None
+        assert server.calls(CHAT) == 2
+
+    def test_its_usage_is_counted_apart(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([CAUSE]), verdict(1, "supported"))
+        given = ask(checked)
+        stages = {stage.name: stage.usage.calls for stage in given.trace.stages}
+        assert stages["verify"] == 1
+        assert stages["write"] == 1
+        assert given.trace.usage.calls == 2
+
+    def test_it_stays_within_the_budget(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([CAUSE]))
+        assert not ask(checked, budget=Budget(calls=1)).trace.stopped_by
+        assert server.calls(CHAT) == 1
+
+    def test_a_preset_is_not_checked(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply(["In 1999 it was 7 % [1]."]))
+        preset = QuerySettings.of(checked.modes.settings_with("adaptive"))
+        ask(checked, settings=preset, preset="adaptive", is_streamed=False)
+        assert server.calls(CHAT) == 1
+
+
+class TestRepair:
+    WRONG = "Mali has 31,000,000 people [1]."
+
+    def test_a_wrong_figure_is_mended_before_anybody_reads_it(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([self.WRONG]), Reply([f"{WORDS} [1]."]))
+        given = ask(checked, is_streamed=False)
+        assert given.response == f"{WORDS} [1]."
+        assert "31,000,000" in asked_of(server.received(CHAT)[1])
+        assert "repair" in [step.name for step in given.trace.path]
+        assert server.calls(CHAT) == 2
+
+    def test_what_is_sent_already_is_marked(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([self.WRONG]))
+        given = ask(checked)
+        assert given.response == self.WRONG
+        assert [mark.kind for mark in given.marks] == ["figure"]
+        assert server.calls(CHAT) == 1
+
+    def test_the_first_text_stays_where_the_second_is_no_better(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(Reply([self.WRONG]), Reply(["It has 41,000,000 people [1]."]))
+        given = ask(checked, is_streamed=False)
+        assert given.response == self.WRONG
+        assert server.calls(CHAT) == 2
