@@ -55,6 +55,21 @@ class Dialogue:
     needs_round: bool = False
     """True if a call of the plan failed, which the model may make otherwise."""
 
+    @property
+    def wants_round(self) -> bool:
+        """True if the model is asked what else it needs before it writes: where it
+        wants to see what was found, and in the modes of several rounds until it has
+        enough.
+        """
+        settings = self.question.settings
+        assert settings is not None, "the flow sets them"
+        of_modes = {"deep": settings.deep_rounds, "chain": settings.chain_rounds}
+        most = of_modes.get(self.question.mode)
+        if self.rounds >= (most or MAX_ROUNDS):
+            return False
+        is_open = most is not None and not self.plan.is_enough
+        return is_open or self.plan.more or self.needs_round
+
     def planning_prompt(self) -> Prompt:
         """Return the prompt for the next plan."""
         return self._prompt(self.messages, is_plan=True)
@@ -124,6 +139,8 @@ class Dialogue:
         """
         settings = self.question.settings
         assert settings is not None, "the flow sets them"
+        if self.question.mode in ("deep", "chain"):
+            return settings.deep_context_tokens
         tokens = settings.context_tokens
         if len(self.plan.calls) > 1 or len(self.plan.queries) > 1 or self.said:
             return tokens

@@ -260,6 +260,9 @@ def _is_led(question: Question, settings: QuerySettings) -> bool:
         return False
     if question.attachments or question.mode not in LED_MODES:
         return False
+    if question.expand:
+        # Mode deep by rounds of questions is what adds terms (seed 001).
+        return False
     return "plan" in stages_of(settings.stages)
 
 

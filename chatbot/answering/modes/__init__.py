@@ -154,10 +154,12 @@ MODES: Registry[Mode] = Registry(
     group="modes",
 )
 DEFAULT = "direct"
-LED_MODES = (DEFAULT,)
-"""Modes in which a language model says what to look for (PLANNER)."""
 CHOOSES = "auto"
 """The router chooses the mode of each question."""
+LED_MODES = (DEFAULT, CHOOSES, "deep", "chain")
+"""Modes in which a language model says what to look for (PLANNER): the same loop, with
+other limits.
+"""
 PLAIN_MODES = {"direct": Naive, "deep": SeedDeepSearch, "chain": SeedChain}
 """What stands for these modes with PLAIN, which the presets set."""
 

@@ -13,7 +13,7 @@ from ...questions.reading import COUNTRY, YEAR, read_names
 from ...questions.sides import DOCUMENT
 from ...search.pipeline import Retrieval
 from ...search.subjects import narrowed, suggest_scope
-from ..dialogue import MAX_PASSAGES, MAX_ROUNDS, Dialogue
+from ..dialogue import MAX_PASSAGES, Dialogue
 from ..tools import Tools
 from ..tools.calls import (
     EarlierCall,
@@ -65,11 +65,11 @@ class ByModel:
 
     def _next_plan(self, turn: Turn, dialogue: Dialogue) -> Plan | None:
         """Return the first plan, then the model's next one while it wants more."""
+        wants_round = dialogue.wants_round
         dialogue.rounds += 1
         if dialogue.rounds == 1:
             return dialogue.plan
-        wants_more = dialogue.plan.more or dialogue.needs_round
-        if not wants_more or dialogue.rounds > MAX_ROUNDS:
+        if not wants_round:
             return None
         dialogue.choose(turn.found.hits, self._tools.read.passages)
         dialogue.say_what_was_found()

@@ -21,6 +21,8 @@ class ChooseMode:
     def run(self, turn: Turn) -> None:
         question = turn.question
         if turn.dialogue is not None:
+            if question.mode == CHOOSES:
+                turn.change(mode=DEFAULT)
             turn.mode = LedByModel(self.tools, self.desk)
             return
         if question.attachments and not turn.settings.plain:

@@ -143,6 +143,11 @@ class Plan:
         return any(call.more for call in self.calls)
 
     @property
+    def is_enough(self) -> bool:
+        """True if it calls nothing but the answer."""
+        return all(isinstance(call, AnswerCall) for call in self.calls)
+
+    @property
     def queries(self) -> list[str]:
         """All that is searched for, each once."""
         queries: list[str] = []

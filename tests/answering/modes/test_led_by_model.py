@@ -137,6 +137,39 @@ class TestCalls:
         given = ask(led, "And then?")
         assert given.trace.usage.calls <= 5
 
+    @pytest.mark.parametrize("mode", ["deep", "chain"])
+    def test_modes_of_several_rounds_go_on_until_the_model_has_enough(
+        self, led: Services, server: FakeOpenAI, mode: str
+    ) -> None:
+        server.chat(
+            calls(search(GOLD, countries=["Mali"])),
+            calls(search(GROWTH, countries=["Kenya"])),
+            calls(("answer", {})),
+            Reply(["Gold [1], people [2]."]),
+        )
+        given = ask(led, "What is sold, and by how many?", mode=mode)
+        third, written = server.received(CHAT)[2:]
+        assert "Population growth rate" in told(third)
+        assert "Population growth rate" not in told(written)
+        assert given.trace.usage.calls == 4
+        assert given.trace.mode == mode
+
+    def test_their_rounds_are_those_of_the_settings(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        settings = QuerySettings.of(led.settings)
+        server.always(CHAT, lambda request: _by_turns(request, calls(search(GOLD))))
+        asked = replace(settings, deep_rounds=2)
+        ask(led, "What is sold?", mode="deep", settings=asked)
+        assert server.calls(CHAT) == 3
+
+    def test_auto_needs_no_call_to_choose(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search(GOLD)), Reply(["Gold [1]."]))
+        assert ask(led, "What is sold?", mode="auto").trace.mode == "direct"
+        assert server.calls(CHAT) == 2
+
     def test_the_model_may_ask_back(self, led: Services, server: FakeOpenAI) -> None:
         server.chat(calls(("ask_back", {"question": "Which country?"})))
         given = ask(led, "How many?")
