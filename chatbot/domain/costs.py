@@ -39,7 +39,7 @@ class Addable:
 class Usage(Addable):
     """Tokens and calls of the chat model. Added up per stage and per answer. ``calls``
     reached the model; of these ``failed_calls`` brought nothing. ``cached_calls`` were
-    answered before.
+    answered before. ``reused_tokens`` of the prompts had the provider read before.
     """
 
     prompt_tokens: int = 0
@@ -48,6 +48,7 @@ class Usage(Addable):
     calls: int = 0
     cached_calls: int = 0
     failed_calls: int = 0
+    reused_tokens: Annotated[int, Field(exclude_if=lambda tokens: not tokens)] = 0
 
     @property
     def tokens(self) -> int:

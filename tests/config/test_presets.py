@@ -80,6 +80,8 @@ def test_a_request_changes_no_chunks() -> None:
         "mode": "direct",
         "stages": ["route", "reports", "gather", "write"],
         "plain": True,
+        "verify": "off",
+        "repair": 0,
         "auto_scope": False,
         "refine": False,
         "general_collection": "scoped",

@@ -41,6 +41,7 @@ class Reply:
     raw: bytes = b""
     """A whole event stream instead of the usual one, byte for byte."""
     prompt_tokens: int = PROMPT_TOKENS
+    cached_tokens: int = 0
     completion_tokens: int | None = None
     """None: as many as there are pieces."""
 

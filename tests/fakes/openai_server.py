@@ -198,6 +198,9 @@ class _Handler(BaseHTTPRequestHandler):
         )
         usage = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": written}
         usage["total_tokens"] = sum(usage.values())
+        if reply.cached_tokens:
+            details = {"cached_tokens": reply.cached_tokens}
+            usage = {**usage, "prompt_tokens_details": details}  # type: ignore[dict-item]
         if not body.get("stream"):
             message = {"role": "assistant", "content": "".join(reply.pieces)}
             choice = {

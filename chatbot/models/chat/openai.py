@@ -346,7 +346,12 @@ def _read(chunk: object) -> _Piece:
     parts = content if isinstance(content, list) else [{"text": content}]
     text = "".join(text_of(_part(one, "text")) for one in parts)
     thoughts = _part(message, "reasoning_content") or _part(message, "reasoning")
-    usage = Usage(count("prompt_tokens"), count("completion_tokens"), calls=1)
+    usage = Usage(
+        count("prompt_tokens"),
+        count("completion_tokens"),
+        calls=1,
+        reused_tokens=count("prompt_tokens_details", "cached_tokens"),
+    )
     delta = Delta(
         text,
         usage if usage.tokens else None,

@@ -170,6 +170,16 @@ class TestCalls:
         assert ask(led, "What is sold?", mode="auto").trace.mode == "direct"
         assert server.calls(CHAT) == 2
 
+    def test_the_trace_says_what_the_provider_has_read_before(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(
+            calls(search(GOLD)),
+            Reply(["Gold [1]."], prompt_tokens=900, cached_tokens=800),
+        )
+        trace = ask(led, "What is sold?").trace
+        assert trace.usage.reused_tokens == 800
+
     def test_the_model_may_ask_back(self, led: Services, server: FakeOpenAI) -> None:
         server.chat(calls(("ask_back", {"question": "Which country?"})))
         given = ask(led, "How many?")
