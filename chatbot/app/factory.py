@@ -30,7 +30,7 @@ from .web.middleware import (
 )
 from .web.monitoring import NoObserver, monitoring
 from .web.pages import assets, pages
-from .web.routes import PAGE, check_routes
+from .web.routes import PAGE, REPEATED, check_routes
 from .web.server import Startup
 from .web.sessions import sessions
 from .web.streaming import ActiveStreams
@@ -65,6 +65,14 @@ def create_app(
     app.extensions["active_streams"] = ActiveStreams(
         services, partial(startup.supervise, "resumable-answers")
     )
+    CORS(
+        app,
+        origins=list(settings.cors_origins),
+        methods=["GET", "POST", "PATCH", "DELETE"],
+        expose_headers=["Retry-After", "Location", REPEATED, *RATE_LIMIT],
+    )
+    # First, so that hooks of extras run after the checks of host, origin and role.
+    register_request_hooks(app, settings)
     for views in (
         assets,
         pages,
@@ -84,13 +92,6 @@ def create_app(
     check_routes(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
     register_error_handlers(app)
-    CORS(
-        app,
-        origins=list(settings.cors_origins),
-        methods=["GET", "POST", "PATCH", "DELETE"],
-        expose_headers=["Retry-After", "Location", *RATE_LIMIT],
-    )
-    register_request_hooks(app, settings)
     if settings.trusted_proxies:
         app.wsgi_app = BehindProxies(  # type: ignore[method-assign]
             app.wsgi_app, settings.trusted_proxies

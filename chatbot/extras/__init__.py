@@ -35,6 +35,10 @@ class Extra:
     """Blueprints of `Views` (app/web/routes.py); with them come their access rules and
     their part of the API's description.
     """
+    request_headers: Texts = ()
+    """Functions of a route and a method which describe a header that the extra reads
+    there, None for the others.
+    """
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Commands of `python -m chatbot` by name: where each is, and its line in the list
     of commands.
@@ -73,6 +77,7 @@ OURS = {
     "changes": "chatbot.extras.changes",
     "evaluation": "chatbot.extras.evaluation",
     "exports": "chatbot.extras.exports",
+    "idempotency": "chatbot.extras.idempotency",
     "makers": "chatbot.extras.makers",
     "migration": "chatbot.extras.migration",
     "openapi": "chatbot.extras.openapi",

@@ -11,7 +11,14 @@ from ...domain.errors import DatabaseError, ForbiddenError, UnauthorizedError
 from ..services.activity import Activity
 from ..services.library import Library
 from .callers import caller, whose
-from .routes import COLLECTIONS, ScopeQuery, current_route, query_filters, services
+from .routes import (
+    COLLECTIONS,
+    REPEATED,
+    ScopeQuery,
+    current_route,
+    query_filters,
+    services,
+)
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +58,8 @@ def finish_request(response: Response) -> None:
     )
     route = current_route()
     if route is None or route.need != "write" or response.status_code >= 400:
+        return
+    if REPEATED in response.headers:
         return
     ids = (request.view_args or {}).values()
     who = caller()

@@ -44,6 +44,8 @@ JSON, EVENTS, FILE = "application/json", "text/event-stream", "application/octet
 COLLECTIONS = "collections"
 RENAMED = {"offset": "cursor", "after": "cursor", "before": "cursor"}
 """Parameters of API 1 and their new names."""
+REPEATED = "Idempotency-Replayed"
+"""A header of answers to requests that were done before."""
 View = Callable[..., Any]
 ErrorForm = Callable[[Json, int], Json]
 """Makes the JSON of an error and its status into another form of it."""
@@ -106,6 +108,8 @@ class Route:
     """
     also: Mapping[int, Any] = field(default_factory=dict)
     """Other statuses with an answer of their own type, None = without content."""
+    shown_once: str = ""
+    """The field of the answer that is shown once and stored nowhere."""
     example: Json | None = None
     is_documented: bool = True
     is_counted: bool = True

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from flask import current_app, request
+from flask import Response, current_app, request
 from werkzeug.exceptions import HTTPException, ServiceUnavailable
 
 from ...answering.conversation import Saved
@@ -158,6 +158,9 @@ class EventStream:
         self._is_open = False
         self._failure: Exception | None = None
         self._held: list[str | None] = []
+        self._follow: Callable[[str | None], object] = lambda text: None
+        self.has_failed = False
+        """Whether the last event says that the answer failed."""
         self._say: Callable[[str | None], object] = self._held.append
 
     def open(self) -> "EventStream":
@@ -183,6 +186,15 @@ class EventStream:
         """
         with self._lock:
             self._say = say
+            for text in self._held:
+                say(text)
+
+    def follow(self, say: Callable[[str | None], object]) -> None:
+        """Call ``say`` also with each encoded event, and with None at the end, before
+        it is sent.
+        """
+        with self._lock:
+            self._follow = say
             for text in self._held:
                 say(text)
 
@@ -243,6 +255,7 @@ class EventStream:
                 if not self._is_open:
                     self._failure = error
             if self._failure is None:
+                self.has_failed = True
                 self._send(encode("error", error_body(error)))
         finally:
             self.end()
@@ -256,6 +269,7 @@ class EventStream:
 
     def _send(self, text: str | None) -> None:
         with self._lock:
+            self._follow(text)
             self._say(text)
 
     def number(self, event: Item, text: str) -> str:
@@ -426,6 +440,16 @@ class ActiveStreams(Worker):
             )
             if row is None or row.stop or too_long:
                 answer.cancel.cancel()
+
+
+def sent_stream(response: Response) -> EventStream | None:
+    """Return the stream that a response of the current request sends, None without
+    one.
+    """
+    if isinstance(response.response, EventStream):
+        return response.response
+    streams = connection().streams
+    return streams[-1] if streams else None
 
 
 def active_streams() -> ActiveStreams:

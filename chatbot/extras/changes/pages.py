@@ -140,7 +140,12 @@ def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
     )
 
 
-@changes.post("/api/feeds", need="read", returns=answer_type("Feed", address=str))
+@changes.post(
+    "/api/feeds",
+    need="read",
+    returns=answer_type("Feed", address=str),
+    shown_once="address",
+)
 def create_feed() -> Json:
     """Get the address of the caller's feed, with a token where the caller has a key.
 

@@ -45,9 +45,17 @@ OTHERS = (
 """The collections copied after those of passages, so that a registered report has its
 passages.
 """
-DERIVED = ("meta", "cache", "counters", "message_events", "batches", "batch_items")
+DERIVED = (
+    "meta",
+    "cache",
+    "counters",
+    "message_events",
+    "idempotency",
+    "batches",
+    "batch_items",
+)
 """Not copied, but for the decisions in `meta`: cached answers, counters, running
-answers, batches of old releases.
+answers, answers to repeated requests, batches of old releases.
 """
 SHOWN = 5
 COPYING, DONE = "copying", "done"

@@ -4,7 +4,7 @@ and its page.
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from flask import (
@@ -42,6 +42,7 @@ from ...domain.callers import NEEDS
 from ...domain.json import inlined
 from ...search import RETRIEVAL_METHODS
 from ...search.scope import COUNTRY, GROUP, REPORT_CONTEXT_FIELDS
+from .. import enabled, load
 
 openapi = Views("openapi", __name__)
 API_VERSION = "2.0.0"
@@ -78,6 +79,7 @@ SECURITY = {
         "description": "Set by `POST /api/session`.",
     },
 }
+DescribeHeader = Callable[[Route, str], Json | None]
 _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -111,12 +113,23 @@ def describe(app: Flask, settings: Settings) -> Json:
     ]
     references, schemas = _schemas([about for _, about in routes], settings)
     paths: dict[str, Json] = {}
+    describing: list[DescribeHeader] = []
+    for extra in enabled(settings):
+        describing += map(load, extra.request_headers)
     for rule, about in routes:
         doc = inspect.getdoc(app.view_functions[rule.endpoint]) or ""
         operation = _operation(rule, about, doc, references, settings)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-            paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = (
-                operation
+            headers = []
+            for describe_header in describing:
+                header = describe_header(about, method)
+                if header is not None:
+                    headers.append(header)
+            parameters = [*operation.get("parameters", ()), *headers]
+            with_headers = {**operation, "parameters": parameters}
+            path = _CONVERTER.sub(r"{\1}", rule.rule)
+            paths.setdefault(path, {})[method.lower()] = (
+                with_headers if headers else operation
             )
     info: Json = {
         "title": "report-chat",

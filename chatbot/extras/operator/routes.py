@@ -78,6 +78,7 @@ def list_keys() -> Json:
     "/api/keys",
     need="admin",
     returns=answer_type("CreatedKey", key=ApiKey, secret=str),
+    shown_once="secret",
     example={"name": "Nairobi office"},
 )
 def create_key(body: NewKey) -> Json:
