@@ -34,6 +34,7 @@ from .web.routes import PAGE, REPEATED, check_routes
 from .web.server import Startup
 from .web.sessions import sessions
 from .web.streaming import ActiveStreams
+from .web.uploads import uploads
 
 log = logging.getLogger(__name__)
 RATE_LIMIT = (
@@ -83,6 +84,7 @@ def create_app(
         jobs,
         monitoring,
         sessions,
+        uploads,
     ):
         app.register_blueprint(views)
     for extra in services.extras:

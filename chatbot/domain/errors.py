@@ -191,6 +191,10 @@ class StoppedError(CancelledError, code="stopped"):
     """This process ends; another one continues the work."""
 
 
+class QuotaError(ChatbotError, code="no_space", status=507, retry_after=60):
+    """Too many files wait to be used."""
+
+
 class QueueFullError(ChatbotError, code="queue_full", status=503, retry_after=60):
     """Too many files of all callers wait to be read."""
 

@@ -21,6 +21,7 @@ from ..config.settings import Settings
 from ..database.failures import FULL
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.files import PIECE_BYTES, FileRepository
+from ..database.repositories.uploads import UploadRepository
 from ..domain import Cancellation, DocumentRecord, errors
 from ..domain.callers import limit_of
 from ..domain.cancellation import heartbeat
@@ -337,6 +338,7 @@ class Originals:
     files: FileRepository
     queue: IngestionQueue
     documents: DocumentRepository
+    uploads: UploadRepository
     settings: Settings
 
     def fetch(
@@ -418,7 +420,7 @@ class Originals:
 
     def _needed_files(self) -> set[str]:
         # The queue first: a file that is done meanwhile is then that of a document.
-        file_ids = self.queue.file_ids()
+        file_ids = self.queue.file_ids() | self.uploads.file_ids()
         reports = (*self.documents.all(), *self.documents.hidden())
         file_ids.update(record.file_id for record in reports)
         return file_ids
@@ -433,9 +435,11 @@ class Originals:
         """Delete those of these files that neither a job nor a document needs."""
         ids = {file_id for file_id in file_ids if file_id}
         if ids:
-            self.files.keep_only(
-                lambda: self.queue.file_ids(ids) | self.documents.file_ids(ids), ids
-            )
+            self.files.keep_only(lambda: self._needed_of(ids), ids)
+
+    def _needed_of(self, ids: set[str]) -> set[str]:
+        waiting = self.uploads.file_ids(ids)
+        return waiting | self.queue.file_ids(ids) | self.documents.file_ids(ids)
 
 
 def filed_as(record: DocumentRecord) -> dict[str, Any]:

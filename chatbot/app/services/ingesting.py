@@ -85,6 +85,7 @@ class Ingesting:
             files=storage.files,
             queue=storage.ingestions,
             documents=storage.documents,
+            uploads=storage.uploads,
             settings=settings,
         )
         self.worker = IngestionWorker(

@@ -56,6 +56,7 @@ class Retention:
         storage.audit.prune(AUDIT_DAYS)
         storage.cache.prune()
         storage.counters.prune()
+        storage.uploads.prune()
         storage.facts.prune_leases()
 
     def purge_regularly(

@@ -18,6 +18,7 @@ from ...database.repositories.figures import FigureRepository, GlossaryRepositor
 from ...database.repositories.files import FileRepository
 from ...database.repositories.groups import GroupRepository
 from ...database.repositories.release import ServingRelease
+from ...database.repositories.uploads import UploadRepository
 from ...database.repositories.usage import Counters, UsageRepository
 from ...domain import Scope
 from ...domain.errors import ReadOnlyError
@@ -59,6 +60,7 @@ class Storage:
     scopes: ScopeResolver
     """Turns what a request names into a `Scope` of what is there."""
     unfinished: UnfinishedRepository
+    uploads: UploadRepository
     usage: UsageRepository
     late_engine: Once[Engine]
     late_cookie_secret: Once[bytes]
@@ -136,6 +138,7 @@ def open_storage(
     documents = DocumentRepository(database, fields, older)
     keys = KeyRepository(database)
     stores = with_extras(STORES, settings)
+    files = FileRepository(database, quota=settings.upload_quota_mb)
     engine = Once(lambda: choose_engine(settings, database, stores))
     return Storage(
         settings=settings,
@@ -152,7 +155,7 @@ def open_storage(
         figures=FigureRepository(
             database, fields, documents.visible, lambda scope: _ids(documents, scope)
         ),
-        files=FileRepository(database, quota=settings.upload_quota_mb),
+        files=files,
         glossary=GlossaryRepository(database),
         groups=GroupRepository(database),
         ingestions=IngestionQueue(database),
@@ -160,6 +163,7 @@ def open_storage(
         release=ServingRelease(database, __version__),
         scopes=ScopeResolver(documents, fields, collections),
         unfinished=UnfinishedRepository(database),
+        uploads=UploadRepository(database, files),
         usage=UsageRepository(database),
         late_engine=engine,
         late_cookie_secret=Once(lambda: _cookie_secret(settings, keys)),

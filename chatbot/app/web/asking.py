@@ -69,6 +69,7 @@ from .streaming import (
     refuse_more,
     write_event,
 )
+from .uploads import FileId, sent_files
 
 asking = Views("asking", __name__)
 Answers = Callable[..., Saved | None]
@@ -141,22 +142,24 @@ class PreviousMessage(OpenBody):
 
 
 class Attachment(Body):
-    """A web page, or a text, that this one question is about. Files come beside the
-    body, as multipart.
+    """A web page, a text, or a file (`POST /api/files`) that this one question is
+    about.
     """
 
-    model_config = ConfigDict(json_schema_extra=one_of("url", "text"))
+    model_config = ConfigDict(json_schema_extra=one_of("url", "text", "file"))
 
     url: Address | None = None
+    file: FileId | None = None
     name: Annotated[str, StringConstraints(min_length=1, max_length=120)] = "text.md"
     text: Annotated[str, StringConstraints(min_length=1, max_length=500_000)] | None = (
         None
     )
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
-        if (self.url is None) == (self.text is None):
-            raise PydanticCustomError("one_of_both", "give either url or text.")
+    def _one_of_them(self) -> Self:
+        given = [self.url, self.text, self.file]
+        if given.count(None) != 2:
+            raise PydanticCustomError("one_of", "give one of url, text and file.")
         return self
 
 
@@ -288,15 +291,12 @@ QUESTION_ERRORS = (404, 409, 422, 507)
     need="read",
     waits_for_model=True,
     body=ChatRequest,
-    form=ChatRequest,
     files=MAX_ATTACHMENTS,
     errors=QUESTION_ERRORS,
     example=QUESTION,
 )
 def answer_question() -> Saved:
-    """Answer a question with citations, sources, scope and trace.
-
-    A form holds the JSON in `request`, and `files` for this question only."""
+    """Answer a question with citations, sources, scope and trace."""
     return _answer(may_resume=False, is_streamed=False).whole()
 
 
@@ -305,7 +305,6 @@ def answer_question() -> Saved:
     need="read",
     waits_for_model=True,
     body=ChatRequest,
-    form=ChatRequest,
     files=MAX_ATTACHMENTS,
     returns=STREAM,
     media=(EVENTS,),
@@ -501,6 +500,9 @@ class Attachments:
         self._caller = caller().account
         self._connection = connection()
         files = accept_files(most=MAX_ATTACHMENTS) if request.files else []
+        ids = [link.file for link in links if link.file is not None]
+        if ids:
+            files += sent_files(ids, most=MAX_ATTACHMENTS)
         self._folder = TemporaryDirectory(prefix="report-chat-")
         self._sources: list[tuple[str, Path]] = []
         """The name of each and its file; of a page its address, and a file that is not
@@ -512,10 +514,8 @@ class Attachments:
         for link in links:
             if link.url is not None:
                 self._add(link.url, "page")
-            else:
-                self._add(last_part(link.name)).write_text(
-                    link.text or "", encoding="utf-8"
-                )
+            elif link.text is not None:
+                self._add(last_part(link.name)).write_text(link.text, encoding="utf-8")
 
     def _add(self, name: str, file_name: str = "") -> Path:
         folder = Path(self._folder.name) / str(len(self._sources))

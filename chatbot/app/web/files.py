@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
-from flask import request
+from flask import g, request
+from pydantic import Field
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -20,13 +21,16 @@ from ...domain.documents import MEGABYTE
 from ...domain.errors import InvalidRequestError
 from ...library.archives import unpack
 from ...library.loaders import ARCHIVE, suffixes
-from .routes import parse_json, services
+from .routes import current_route, parse_json, services
 
 FORM_BYTES = 1_000_000
 """Bytes that the fields of a form may take besides its files."""
 MAX_FILES = 200
 """Files of one upload; a folder with more is sent in parts."""
 FILES = "files"
+File = Annotated[
+    str, Field(json_schema_extra={"contentMediaType": "application/octet-stream"})
+]
 _UNSAFE = re.compile(
     r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
 )
@@ -41,9 +45,13 @@ it.
 
 
 def is_form(*, most: int) -> bool:
-    """Return whether this is a form, which may then be as large as ``most`` files."""
+    """Return whether this is a form, which may then be as large as ``most`` files.
+    Where the description of the API has no form, it is deprecated.
+    """
     if request.mimetype != "multipart/form-data":
         return False
+    route = current_route()
+    g.is_deprecated = route is not None and route.form is None
     request.max_content_length = largest_body(most)
     request.max_form_memory_size = FORM_BYTES
     return True
@@ -84,6 +92,13 @@ def accept_files(*, most: int = MAX_FILES) -> list[FileStorage]:
                 field, f"files are taken from the field `{FILES}` only.", [FILES]
             )
     files = [file for file in request.files.getlist(FILES) if file.filename]
+    return checked_files(files, most=most)
+
+
+def checked_files(files: Sequence[FileStorage], *, most: int) -> list[FileStorage]:
+    """Return these files with the members of archives in their place. Raises as
+    `accept_files`.
+    """
     if not files:
         raise InvalidRequestError.for_field(
             FILES, f"send at least one file in the field `{FILES}`."
@@ -93,7 +108,7 @@ def accept_files(*, most: int = MAX_FILES) -> list[FileStorage]:
             FILES, f"at most {most} files at a time, these are {len(files)}."
         )
     for file in files:
-        _require_readable(file)
+        require_readable(file)
     files = [
         each
         for file in files
@@ -111,7 +126,7 @@ def accept_files(*, most: int = MAX_FILES) -> list[FileStorage]:
     return files
 
 
-def _require_readable(file: FileStorage) -> None:
+def require_readable(file: FileStorage) -> None:
     """Raises InvalidRequestError, RequestEntityTooLarge: see `accept_files`."""
     max_mb = services().settings.max_upload_mb
     readable = (*suffixes(), ARCHIVE)

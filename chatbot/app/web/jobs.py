@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from flask import Response, jsonify, make_response, request, url_for
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+from werkzeug.datastructures import FileStorage
 
 from ...database.core import Json
 from ...database.repositories.caches import request_cache
@@ -41,7 +43,6 @@ from .access import activity, library
 from .asking import Address, one_of
 from .callers import caller
 from .files import (
-    FILES,
     MAX_FILES,
     accept_files,
     digest_of,
@@ -62,12 +63,12 @@ from .routes import (
     services,
     wake_worker,
 )
+from .uploads import FileId, sent_files
 
 jobs = Views("jobs", __name__)
 NOTHING_SENT = (
-    f"Send files in the field `{FILES}` of a form (multipart/form-data), or web "
-    "addresses as a JSON object "
-    '(application/json): {"urls": ["https://..."]}.'
+    "Send a JSON object (application/json) with the ids of files (POST /api/files), "
+    '{"files": ["file_..."]}, or with web addresses, {"urls": ["https://..."]}.'
 )
 MAX_URLS = 50
 MAX_PREVIEWED_FILES = 10
@@ -77,9 +78,6 @@ _SPLIT = BeforeValidator(
     lambda names: names.split(",") if isinstance(names, str) else names,
     json_schema_input_type=str,
 )
-File = Annotated[
-    str, Field(json_schema_extra={"contentMediaType": "application/octet-stream"})
-]
 Conflict = Literal["replace", "keep_both"]
 
 
@@ -87,21 +85,33 @@ class ReadAgain(Cutting):
     """A way to split a report again; null means as the settings say."""
 
 
-class Pages(Overrides):
-    """Web pages to add. ``url`` or ``urls``, not both; ``title`` for one page only."""
+Without = Annotated[
+    list[Literal["country_name", "year", "type"]] | None,
+    Field(description="Fields without a value, whatever the report says of itself."),
+]
 
-    model_config = ConfigDict(json_schema_extra=one_of("url", "urls"))
 
+class NewDocuments(Overrides):
+    """Files (`POST /api/files`) or web pages to add: one of ``files``, ``url`` and
+    ``urls``; ``title`` for one of them only.
+    """
+
+    model_config = ConfigDict(json_schema_extra=one_of("files", "url", "urls"))
+
+    files: list[FileId] | None = Field(None, min_length=1, max_length=MAX_FILES)
     url: Address | None = None
     urls: list[Address] | None = Field(None, min_length=1, max_length=MAX_URLS)
+    on_conflict: Conflict | None = None
+    without: Without = None
 
     def by_page(self) -> dict[str, str]:
         """Return the addresses by page, without what follows a #. Raises
-        InvalidRequestError: both or none of the fields, or the same page twice.
+        InvalidRequestError: not exactly one of the fields, or the same page twice.
         """
-        if (self.url is None) == (self.urls is None):
+        if [self.url, self.urls, self.files].count(None) != 2:
             message = (
-                f"send one address in `url` or up to {MAX_URLS} in `urls`, http(s)."
+                f"send one address in `url`, up to {MAX_URLS} in `urls`, http(s), or "
+                "the ids of files in `files`."
             )
             raise errors.InvalidRequestError.for_field("url", message)
         urls = [self.url] if self.url is not None else self.urls or []
@@ -111,31 +121,19 @@ class Pages(Overrides):
         return pages
 
 
-class UploadFields(Overrides):
-    """The fields of an upload's form that are not blank."""
-
-    on_conflict: Conflict | None = None
-    without: Annotated[list[Literal["country_name", "year", "type"]], _SPLIT] | None = (
-        None
-    )
-    """Fields that the report has no value for, with commas between, whatever it
-    says.
+class UploadForm(Overrides):
+    """The fields of an upload's form that are not blank; ``without`` with commas
+    between.
     """
 
-
-class Upload(UploadFields):
-    """Files to add; a form has text in its fields, ``labels`` with commas between."""
-
-    files: list[File] = Field(min_length=1, max_length=MAX_FILES)
-    labels: str | None = None  # type: ignore[assignment]  # a text, not a list
-    authors: str | None = None  # type: ignore[assignment]
+    on_conflict: Conflict | None = None
+    without: Annotated[Without, _SPLIT] = None
 
 
 @jobs.post(
     "/api/documents",
     need="write",
-    body=Pages,
-    form=Upload,
+    body=NewDocuments,
     files=MAX_FILES,
     returns=Ingestion,
     status=202,
@@ -143,13 +141,12 @@ class Upload(UploadFields):
     example={"url": "https://example.org/review.html"},
 )
 def add_documents() -> Response:
-    """Add files (multipart) or web pages (JSON) as one background job; where one is
-    refused, nothing is stored.
+    """Add files, which `POST /api/files` has stored, or web pages as one background
+    job; where one is refused, nothing is stored.
 
     `Location` is the address of the job.
     """
     storage = services().storage
-    owner = caller().owner
     mine = library()
     storage.require_writable()
     if is_form(most=MAX_FILES):
@@ -157,38 +154,17 @@ def add_documents() -> Response:
         fields = {
             name: value.strip() for name, value in request.form.items() if value.strip()
         }
-        sent = parse(UploadFields, fields)
-        with request_cache():
-            about = _overrides(sent, single=len(files) == 1)
-        about |= dict.fromkeys(sent.without or ())
-        about = mine.inside_limit(about, new=True)
-        named = [(safe_name(file.filename), digest_of(file)) for file in files]
-        storage.files.require_space(sum(map(size_of, files)))
-        with lease(
-            storage.facts, f"names:{owner}", JobControl(), longest=60.0
-        ):  # the next upload sees these
-            queued = []
-            with request_cache():
-                identities = _identities(named, sent.on_conflict)
-            for file, identity in zip(files, identities, strict=True):
-                with on_disk(file) as path:
-                    stored = storage.files.put(path)
-                queued.append(
-                    IngestionFile(
-                        name=path.name,
-                        identity=identity,
-                        file_id=stored,
-                        overrides=about,
-                    )
-                )
-            return _started(queued)
+        return _add_files(files, parse(UploadForm, fields))
     content = json_body()
     if not isinstance(content, dict):
         raise errors.InvalidRequestError(NOTHING_SENT)
-    body = parse(Pages, content)
+    body = parse(NewDocuments, content)
     pages = body.by_page()
+    if body.files is not None:
+        return _add_files(sent_files(body.files, most=MAX_FILES), body)
     storage.files.require_space(0)
     about = mine.inside_limit(_overrides(body, single=len(pages) == 1), new=True)
+    about |= dict.fromkeys(body.without or ())
     page_identities = {page: _page_identity(page) for page in pages}
     for identity in page_identities.values():
         record = mine.reader.documents.get(document_id(identity))
@@ -204,6 +180,34 @@ def add_documents() -> Response:
             for page, url in pages.items()
         ]
     )
+
+
+def _add_files(files: list[FileStorage], stated: NewDocuments | UploadForm) -> Response:
+    """Start a job of these files."""
+    storage = services().storage
+    with request_cache():
+        about = _overrides(stated, single=len(files) == 1)
+    about |= dict.fromkeys(stated.without or ())
+    about = library().inside_limit(about, new=True)
+    named = [(safe_name(file.filename), digest_of(file)) for file in files]
+    storage.files.require_space(sum(map(size_of, files)))
+    # The next upload of this caller sees these.
+    with lease(storage.facts, f"names:{caller().owner}", JobControl(), longest=60.0):
+        queued = []
+        with request_cache():
+            identities = _identities(named, stated.on_conflict)
+        for file, identity in zip(files, identities, strict=True):
+            with on_disk(file) as path:
+                stored = storage.files.put(path)
+            queued.append(
+                IngestionFile(
+                    name=path.name,
+                    identity=identity,
+                    file_id=stored,
+                    overrides=about,
+                )
+            )
+        return _started(queued)
 
 
 def _page_identity(page: str) -> str:
@@ -232,31 +236,35 @@ class FilePreview:
     error: str = ""
 
 
-class PreviewForm(Body):
-    """Files to look at."""
+class PreviewRequest(Body):
+    """A web page or files (`POST /api/files`) to look at."""
 
-    files: list[File] = Field(min_length=1, max_length=MAX_PREVIEWED_FILES)
+    model_config = ConfigDict(json_schema_extra=one_of("url", "files"))
 
+    url: Address | None = None
+    files: list[FileId] | None = Field(
+        None, min_length=1, max_length=MAX_PREVIEWED_FILES
+    )
 
-class PreviewPage(Body):
-    """A web page to look at."""
-
-    url: Address
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.url is None) == (self.files is None):
+            raise PydanticCustomError("one_of_both", "give either url or files.")
+        return self
 
 
 @jobs.post(
     "/api/documents/preview",
     need="write",
-    body=PreviewPage,
-    form=PreviewForm,
+    body=PreviewRequest,
     files=MAX_PREVIEWED_FILES,
     errors=(409,),
     returns=answer_type("Previews", files=list[FilePreview]),
     example={"url": "https://example.org/review.html"},
 )
 def preview_documents() -> Response:
-    """Read files (multipart) or a web page (JSON) and return what each says about
-    itself. Nothing is stored.
+    """Read files, which `POST /api/files` has stored, or a web page and return what
+    each says about itself. No document is stored.
 
     An upload never waits for this: by itself it takes what the file says beyond doubt
     (`taken`).
@@ -267,13 +275,21 @@ def preview_documents() -> Response:
         TemporaryDirectory(prefix="report-chat-") as folder,
     ):
         looked = partial(_look, limit=caller().limit, cancel=request.cancel)
-        if not is_form(most=MAX_PREVIEWED_FILES):
-            url = parse(PreviewPage, json_body() or {}).url
-            download = services().ingesting.originals.download
-            files = [looked(url, lambda: download(url, Path(folder), request.cancel))]
-            return jsonify(to_json({"files": files}))
+        if is_form(most=MAX_PREVIEWED_FILES):
+            sent = accept_files(most=MAX_PREVIEWED_FILES)
+        else:
+            body = parse(PreviewRequest, json_body() or {})
+            if body.url is not None:
+                page = partial(
+                    services().ingesting.originals.download,
+                    body.url,
+                    Path(folder),
+                    request.cancel,
+                )
+                return jsonify(to_json({"files": [looked(body.url, page)]}))
+            sent = sent_files(body.files or (), most=MAX_PREVIEWED_FILES)
         files = []
-        for number, file in enumerate(accept_files(most=MAX_PREVIEWED_FILES)):
+        for number, file in enumerate(sent):
             path = Path(folder) / str(number) / last_part(file.filename)
             path.parent.mkdir()
             file.save(path)

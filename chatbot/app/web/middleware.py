@@ -30,6 +30,7 @@ from flask import (
     request,
 )
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound
+from werkzeug.http import HTTP_STATUS_CODES
 
 from ...config.settings import Settings
 from ...database.core import begin_request, end_request
@@ -58,6 +59,11 @@ SECURITY_HEADERS = {
 }
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 ALIVE = ("/health", "/livez")
+FORMS_DEPRECATED = "@1795910400"
+"""Since 2026-11-29 files go to `POST /api/files` (RFC 9745); other forms with files
+are read until 1.0.
+"""
+PROBLEM = "application/problem+json"
 HTTP_CODES = {
     400: "invalid_request",
     404: "not_found",
@@ -114,6 +120,8 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
         for name, value in SECURITY_HEADERS.items():
             response.headers.setdefault(name, value)  # a view may allow less
         response.headers["X-Request-ID"] = g.request_id
+        if g.get("is_deprecated"):
+            response.headers["Deprecation"] = FORMS_DEPRECATED
         finish_request(response)
         response.call_on_close(
             partial(
@@ -237,7 +245,17 @@ def _respond(body: dict[str, Any], status: int) -> Response:
             ),
             status,
         )
-    return make_response(jsonify(body), status)
+    response = make_response(jsonify(body), status)
+    if PROBLEM in request.accept_mimetypes.values():
+        problem = {
+            "type": f"urn:report-chat:error:{body['error']['code']}",
+            "title": HTTP_STATUS_CODES.get(status, "Error"),
+            "status": status,
+            "detail": body["error"]["message"],
+        }
+        response.set_data(current_app.json.dumps(problem | body))
+        response.mimetype = PROBLEM
+    return response
 
 
 class BehindProxies:

@@ -97,8 +97,9 @@ class Route:
     media: tuple[str, ...] = (JSON,)
     body: type[BaseModel] | None = None
     form: type[BaseModel] | None = None
+    """The fields of a form with a file, in place of ``body``."""
     files: int = 0
-    """The maximum number of files in a form."""
+    """Maximum number of files of a form; 0 = it takes no form."""
     body_needed: bool = True
     query: type[Query] | None = None
     headers: tuple[Json, ...] = ()

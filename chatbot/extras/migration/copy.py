@@ -51,11 +51,13 @@ DERIVED = (
     "counters",
     "message_events",
     "idempotency",
+    "uploads",
     "batches",
     "batch_items",
 )
 """Not copied, but for the decisions in `meta`: cached answers, counters, running
-answers, answers to repeated requests, batches of old releases.
+answers, answers to repeated requests, files that were sent and not used, batches of
+old releases.
 """
 SHOWN = 5
 COPYING, DONE = "copying", "done"

@@ -4,7 +4,7 @@ and its page.
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from flask import (
@@ -120,16 +120,9 @@ def describe(app: Flask, settings: Settings) -> Json:
         doc = inspect.getdoc(app.view_functions[rule.endpoint]) or ""
         operation = _operation(rule, about, doc, references, settings)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-            headers = []
-            for describe_header in describing:
-                header = describe_header(about, method)
-                if header is not None:
-                    headers.append(header)
-            parameters = [*operation.get("parameters", ()), *headers]
-            with_headers = {**operation, "parameters": parameters}
             path = _CONVERTER.sub(r"{\1}", rule.rule)
-            paths.setdefault(path, {})[method.lower()] = (
-                with_headers if headers else operation
+            paths.setdefault(path, {})[method.lower()] = _with_headers(
+                operation, about, method, describing
             )
     info: Json = {
         "title": "report-chat",
@@ -158,6 +151,20 @@ def describe(app: Flask, settings: Settings) -> Json:
         "paths": paths,
     }
     return {**document, "components": components}
+
+
+def _with_headers(
+    operation: Json, about: Route, method: str, describing: Iterable[DescribeHeader]
+) -> Json:
+    """Return an operation with the headers that extras read."""
+    headers = []
+    for describe_header in describing:
+        header = describe_header(about, method)
+        if header is not None:
+            headers.append(header)
+    if not headers:
+        return operation
+    return {**operation, "parameters": [*operation.get("parameters", ()), *headers]}
 
 
 class _Untitled(GenerateJsonSchema):
@@ -232,23 +239,10 @@ def _operation(
         content = {
             JSON: body if about.example is None else {**body, "example": about.example}
         }
-        if about.form is about.body:
-            files = {
-                "type": "array",
-                "items": {"contentMediaType": "application/octet-stream"},
-                "minItems": 1,
-            }
-            fields = {"request": references[about.body], "files": files}
-            schema = {
-                "type": "object",
-                "properties": fields,
-                "required": ["request"],
-                "additionalProperties": False,
-            }
-            content["multipart/form-data"] = {"schema": schema}
-        elif about.form is not None:
-            content["multipart/form-data"] = {"schema": references[about.form]}
         operation["requestBody"] = {"required": about.body_needed, "content": content}
+    if about.form is not None:
+        content = {"multipart/form-data": {"schema": references[about.form]}}
+        operation["requestBody"] = {"required": True, "content": content}
     open_to_all = NEEDS.index(about.need) <= NEEDS.index(STRANGERS[settings.rule])
     schemes: list[Json] = [{name: []} for name in SECURITY if about.need != "nothing"]
     operation["security"] = [*([{}] if open_to_all else []), *schemes]
