@@ -66,14 +66,6 @@ def main() -> None:
 
 
 def python_client(folder: Path, described: dict[str, Any], url: str) -> None:
-    # It forgets an import where a body has two media types
-    # (openapi-generators/openapi-python-client#1451).
-    for operation in (
-        one for path in described["paths"].values() for one in path.values()
-    ):
-        content = operation.get("requestBody", {}).get("content", {})
-        if "application/json" in content:
-            content.pop("multipart/form-data", None)
     venv.create(folder, with_pip=True)
     (folder / "openapi.json").write_text(json.dumps(described))
     run(folder, "bin/pip", "install", "--quiet", "openapi-python-client", "ruff")

@@ -243,7 +243,9 @@ class _Keeper:
         saved = Saved(answer, None, None, sums)
         if not place.kept:
             return saved
-        describe = place.describe if owner else None
+        # Of nobody's answers only those that were begun are opened again.
+        may_return = bool(owner) or place.message_id is not None
+        describe = place.describe if may_return else None
         message = {**asked_json(question), "standalone": question.standalone}
         row = answer_json(question, saved, describe)
         try:

@@ -429,7 +429,7 @@ def question_stream(
         )
     attachments = Attachments(product, body.attachments) if has_attachments else None
     resumable: Begun | None = None
-    if body.resume and who.owner:
+    if body.resume:  # the id of an answer of nobody is what it is resumed with
         # If the database does not take it, it is not kept; the answer itself says so.
         conversations = product.storage.conversations
         message = asked_json(question)

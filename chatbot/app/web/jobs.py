@@ -293,6 +293,7 @@ def preview_documents() -> Response:
             path = Path(folder) / str(number) / last_part(file.filename)
             path.parent.mkdir()
             file.save(path)
+            file.close()
             files.append(looked(safe_name(file.filename), partial(Path, path)))
     return jsonify(to_json({"files": files}))
 

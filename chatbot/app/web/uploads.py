@@ -3,10 +3,11 @@ ids.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from tempfile import TemporaryFile
-from typing import Annotated
+from typing import IO, Annotated
 
-from flask import request
+from flask import Response, after_this_request, request
 from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict
 from werkzeug.datastructures import FileStorage
@@ -78,6 +79,11 @@ def _owner() -> str:
     return who.owner or who.account
 
 
+def _close(content: IO[bytes], response: Response) -> Response:
+    content.close()
+    return response
+
+
 def sent_files(ids: Sequence[str], *, most: int) -> list[FileStorage]:
     """Return the files with these ids, with the members of archives in their place.
     Raises NotFoundError; and as `checked_files`.
@@ -86,7 +92,8 @@ def sent_files(ids: Sequence[str], *, most: int) -> list[FileStorage]:
     files = []
     for id in ids:
         stored = storage.uploads.find(id, _owner())
-        content = TemporaryFile()  # noqa: SIM115  # closed with the `FileStorage`
+        content = TemporaryFile()  # noqa: SIM115  # open until the answer is made
+        after_this_request(partial(_close, content))
         content.writelines(storage.files.read(stored.file))
         content.seek(0)
         files.append(FileStorage(content, stored.name))

@@ -195,13 +195,20 @@ def test_one_whose_process_has_gone_is_told_to_be_lost(
     assert [message["state"] for message in opened["messages"]] == ["failed", "failed"]
 
 
-def test_who_is_nobody_or_attaches_something_has_no_answer_to_come_back_to(
+def test_who_is_nobody_resumes_an_answer_by_its_id(
     app: Flask, port: int, cookie: dict[str, str]
 ) -> None:
     with asked(port, {}) as connection:
-        names = [event.name for event in connection.events()]
-    assert "begun" not in names
-    assert names[-1] == "done"
+        events = list(connection.events())
+    assert events[0].name == "begun"
+    assert events[-1].name == "done"
+    client = app.test_client(use_cookies=False)
+    message = events[0].data["message_id"]
+    again = client.get(f"/api/messages/{message}/stream")
+    assert "event: done" in again.get_data(as_text=True)
+
+
+def test_who_attaches_something_has_no_answer_to_come_back_to(app: Flask) -> None:
     client = app.test_client(use_cookies=False)
     error_of(client.post("/query", json={"query": QUESTION, "resume": True}), 400)
     attached = {"attachments": [{"text": "A note."}]}
