@@ -137,7 +137,7 @@ class UploadForm(Overrides):
     files=MAX_FILES,
     returns=Ingestion,
     status=202,
-    errors=(409, 422, 507),
+    errors=(404, 409, 422, 507),
     example={"url": "https://example.org/review.html"},
 )
 def add_documents() -> Response:
@@ -258,7 +258,7 @@ class PreviewRequest(Body):
     need="write",
     body=PreviewRequest,
     files=MAX_PREVIEWED_FILES,
-    errors=(409,),
+    errors=(404, 409),
     returns=answer_type("Previews", files=list[FilePreview]),
     example={"url": "https://example.org/review.html"},
 )
