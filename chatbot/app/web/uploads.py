@@ -88,13 +88,13 @@ def sent_files(ids: Sequence[str], *, most: int) -> list[FileStorage]:
     """Return the files with these ids, with the members of archives in their place.
     Raises NotFoundError; and as `checked_files`.
     """
-    storage = services().storage
+    waiting = services().storage.uploads
     files = []
     for id in ids:
-        stored = storage.uploads.find(id, _owner())
+        stored = waiting.find(id, _owner())
         content = TemporaryFile()  # noqa: SIM115  # open until the answer is made
         after_this_request(partial(_close, content))
-        content.writelines(storage.files.read(stored.file))
+        content.writelines(waiting.read(stored))
         content.seek(0)
         files.append(FileStorage(content, stored.name))
     return checked_files(files, most=most)

@@ -3,7 +3,7 @@ a day.
 """
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +91,12 @@ class UploadRepository:
                 "again (POST /api/files)."
             )
         return from_row(UploadedFile, row)
+
+    def read(self, stored: UploadedFile) -> Iterator[bytes]:
+        """Yield the content of a file that `find` has returned. Raises
+        NotFoundError.
+        """
+        return self._files.read(stored.file)
 
     def file_ids(self, among: Collection[str] | None = None) -> set[str]:
         """Return the contents of all files that wait. ``among``: look for these
