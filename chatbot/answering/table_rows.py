@@ -7,10 +7,10 @@ them apart inside the table, never by its whole path of headings.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from textwrap import shorten
 
 from ..domain import Chunk, ReportedFigure, Scope
@@ -18,8 +18,9 @@ from ..domain.documents import SECTION_SEPARATOR, Quotation
 from ..domain.protocols import Passages
 from ..domain.scope import NamedYears
 from ..domain.tables import Texts
-from ..language.analysis import STOP_WORDS, TERM_PATTERN, has_term
+from ..language.analysis import LETTERS_PATTERN, STOP_WORDS, TERM_PATTERN, has_term
 from ..language.detection import analyzer_for
+from ..language.figures import MONTHS
 from ..language.markdown import escape_markdown, quotation_item
 from ..language.reported_figures import dated_text, figures_of, year_of
 from ..language.table_words import is_total
@@ -30,7 +31,7 @@ from ..search.weights import read_weight
 from .figure_tables import FigureTables, IndicatorFigures
 from .turn import Turn
 
-__all__ = ["LACKING", "AskedWords", "RowFigures", "RowReader"]
+__all__ = ["AskedWords", "Cell", "FoundTables", "RowFigures", "RowReader"]
 
 PASSAGES = int(read_weight("cells.passages"))
 ROWS = int(read_weight("cells.rows"))
@@ -38,8 +39,10 @@ ANSWER_CHARACTERS = int(read_weight("cells.answer"))
 NAME_CHARACTERS = int(read_weight("cells.name"))
 LACKING = read_weight("cells.lacking")
 MOST_CELLS = int(read_weight("cells.cells"))
+SHARED = read_weight("cells.shared")
 _SAYS_NOTHING = NEUTRAL_WORDS.union(SHARE_WORDS, *STOP_WORDS.values())
 _LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
+_ASIDE = re.compile(r"\([^()]*\)")
 Words = frozenset[str]
 FiguresByRow = dict[str, list[ReportedFigure]]
 
@@ -62,16 +65,16 @@ class AskedWords:
         terms = set(self.terms(" ".join(texts)))
         return frozenset(word for word in self.words if has_term(terms, word))
 
-    def count_within(self, *texts: str) -> int:
-        """Return how many of all words the texts have: "value" may name a column."""
+    def of_all(self, *texts: str) -> Words:
+        """Return the words that the texts have, of all: "lower" may name a column."""
         terms = set(self.terms(" ".join(texts)))
-        return sum(has_term(terms, word) for word in self.every)
+        return frozenset(word for word in self.every if has_term(terms, word))
 
-    def names(self, text: str) -> bool:
-        """Return whether the question has all words of a name, and its single letters:
-        "Block A".
+    def names(self, text: str, *, but: Words = frozenset()) -> bool:
+        """Return whether the question has all words of a name ``but`` these, and its
+        single letters: "Block A".
         """
-        terms = self.terms(text)
+        terms = [term for term in self.terms(text) if term not in but]
         letters = set(_LETTER.findall(text))
         if not letters <= self.letters:
             return False
@@ -103,19 +106,46 @@ class RowFigures:
     @cached_property
     def figures(self) -> list[ReportedFigure]:
         """The figures of its cells; each is of a row."""
-        figures = []
-        for figure in figures_of(self.chunk):
-            figures.append(of_row(figure, self.chunk))
-        return figures
+        return [self.of_row(figure) for figure in figures_of(self.chunk)]
 
-    @property
+    def of_row(self, figure: ReportedFigure) -> ReportedFigure:
+        """Return a figure whose subject is its row: of a table whose rows name what is
+        counted, the innermost name that the row's label has.
+        """
+        if figure.subject != self.chunk.title or not figure.label:
+            return figure
+        names = [figure.heading, *figure.label.split(": ")]
+        row: int | None = None
+        for line in self.chunk.text.splitlines():
+            head = line.partition("; ")[0]
+            if written(figure) in line:
+                for place, name in enumerate(names):
+                    if name in head:
+                        row = place
+            if row is not None:
+                break
+        if row is None:
+            # A total.
+            return figure
+        subject = names.pop(row)
+        heading = figure.heading if row else names[0]
+        label = ": ".join(names[1:])
+        return replace(figure, subject=subject, heading=heading, label=label)
+
+    @cached_property
     def context(self) -> str:
-        """What all of its figures are in: document, edition and headings."""
+        """What all of its figures are in: document, edition, headings, and the lines
+        above the rows.
+        """
         chunk = self.chunk
-        words = f"{chunk.title} {chunk.section}"
+        words = [chunk.title, chunk.section]
         if chunk.year:
-            words = f"{words} {chunk.year}"
-        return words
+            words.append(str(chunk.year))
+        for line in chunk.text.splitlines():
+            if ": " in line or "; " in line:
+                break
+            words.append(line)
+        return " ".join(words)
 
     @property
     def about(self) -> str:
@@ -161,20 +191,59 @@ class RowFigures:
         return tuple(path)
 
 
+def _terms(terms: Callable[[str], Sequence[str]], text: str) -> Sequence[str]:
+    """Return the terms of a text, a month as one and the same in all spellings."""
+    months: list[str] = []
+    rest: list[str] = []
+    end = 0
+    for word in LETTERS_PATTERN.finditer(text):
+        month = _month(word[0])
+        if month:
+            months.append(month)
+            rest.append(text[end : word.start()])
+            end = word.end()
+    rest.append(text[end:])
+    return [*terms(" ".join(rest)), *months]
+
+
+def _month(word: str) -> str:
+    """Return the month that a word names, in any of the languages and as short as
+    tables do; "" for others. Lower-case words of three letters may be others ("may").
+    """
+    number = MONTHS.get(word.lower())
+    if number is None or (len(word) <= 3 and word.islower()):
+        return ""
+    return f"month{number}"
+
+
 def written(figure: ReportedFigure) -> str:
     """Return a figure as its cell has it, without what its column's head adds."""
     number, _, _ = figure.text.partition(" ")
     return number.rstrip("%")
 
 
-def of_row(figure: ReportedFigure, chunk: Chunk) -> ReportedFigure:
-    """Return a figure whose subject is its row: of a table whose rows name what is
-    counted, the innermost name.
+@dataclass(frozen=True, slots=True)
+class FoundTables:
+    """Passages of tables. ``whole``: those with all words of a question; where none
+    has, those of the first document that has them in several rows. ``near``: those that
+    lack few words.
     """
-    if figure.subject != chunk.title or not figure.label:
-        return figure
-    *labels, name = figure.label.split(": ")
-    return replace(figure, subject=name, label=": ".join(labels))
+
+    whole: list[RowFigures]
+    near: list[RowFigures]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The figures that a question means: one, or those of one column's parts.
+
+    ``lacking``: the words of the question that nothing around them has. ``score``: how
+    well they are named; the best of several tables answers.
+    """
+
+    figures: Sequence[ReportedFigure]
+    lacking: Words
+    score: tuple[int, int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,34 +259,31 @@ class RowReader:
         that ask to rank or compare rows.
         """
         text = turn.reading.text
-        terms = analyzer_for(text, self.language).terms
+        terms = partial(_terms, analyzer_for(text, self.language).terms)
         topic = topic_of_figures(text) if is_of_rows else text
         words: set[str] = set()
         for word in TERM_PATTERN.findall(topic):
-            if word.lower() not in _SAYS_NOTHING:
+            if _month(word) or word.lower() not in _SAYS_NOTHING:
                 words.update(terms(word))
         years = turn.reading.figure_years
         letters = frozenset(_LETTER.findall(text))
         every = frozenset(terms(text))
         return AskedWords(frozenset(words), every, years, letters, terms)
 
-    def find(
-        self, turn: Turn, asked: AskedWords, *, most_lacking: float = 0.0
-    ) -> list[RowFigures]:
-        """Return the passages of tables that have all words of a question, best first;
-        where none has, those of the first document that has them in several rows.
-        ``most_lacking``: the share of the words that they may lack. Raises
-        SearchEngineError.
+    def find(self, turn: Turn, asked: AskedWords) -> FoundTables:
+        """Return the passages of tables that have the words of a question, best first.
+        Raises SearchEngineError.
         """
+        found = FoundTables([], [])
         query = " ".join(asked.words)
         if not query:
-            return []
-        least = len(asked.words) * (1 - most_lacking)
+            return found
+        count = len(asked.words)
+        least = count * (1 - LACKING)
         scope = turn.question.scope
         matches = self.passages.keyword_search(query, top_k=PASSAGES, scope=scope)
         ids = [match.chunk_id for match in matches]
         by_id = {chunk.id: chunk for chunk in self.passages.get(ids)}
-        whole: list[RowFigures] = []
         of_document: dict[str, list[RowFigures]] = defaultdict(list)
         covered: dict[str, Words] = defaultdict(Words)
         for chunk_id in ids:
@@ -226,16 +292,19 @@ class RowReader:
                 continue
             table = RowFigures(chunk)
             words = asked.within(table.about)
-            if len(words) >= least:
-                whole.append(table)
+            if len(words) == count:
+                found.whole.append(table)
+            elif len(words) >= least:
+                found.near.append(table)
             of_document[chunk.document_id].append(table)
             covered[chunk.document_id] |= words
-        if whole:
-            return whole
+        if found.whole:
+            return found
         for document_id, tables in of_document.items():
-            if len(covered[document_id]) >= least:
-                return tables
-        return []
+            if len(covered[document_id]) == count:
+                found.whole.extend(tables)
+                break
+        return found
 
     def names_row(self, turn: Turn, chunks: Sequence[Chunk]) -> bool:
         """Return whether a question names a row of the table of one of these passages,
@@ -254,23 +323,43 @@ class RowReader:
                 return True
         return False
 
-    def cell(
+    def cells(
+        self, asked: AskedWords, tables: Sequence[RowFigures]
+    ) -> list[tuple[RowFigures, Cell]]:
+        """Return the cells of tables that a question may mean, best first, each with
+        its table: few of its words may be missing, said in others there. None where two
+        rows fit as well.
+        """
+        cells: list[tuple[RowFigures, Cell]] = []
+        for table in tables:
+            cell = _cell(asked, table)
+            if cell is not None:
+                cells.append((table, cell))
+        cells.sort(key=lambda of_table: of_table[1].score, reverse=True)
+        most = len(asked.words) * LACKING
+        if not cells or len(cells[0][1].lacking) > most:
+            return []
+        first = cells[0][1]
+        for _, cell in cells[1:]:
+            row = cell.figures[0].subject
+            # Two rows are meant, or either.
+            is_as_good = cell.score == first.score
+            is_meant = not first.lacking.isdisjoint(asked.terms(row))
+            if row != first.figures[0].subject and (is_as_good or is_meant):
+                return []
+        return cells
+
+    def tell(
         self,
         asked: AskedWords,
         table: RowFigures,
+        figures: Sequence[ReportedFigure],
         say: Say,
         number: int = 1,
-        *,
-        is_sure: bool = False,
     ) -> str:
-        """Return the cell that a question means as a sentence, with its row; of one
-        column with several parts, the cells of these. "" where none is surely meant.
-        ``number``: of the passage. ``is_sure``: it is known to answer, and may lack a
-        few words.
+        """Return figures of one row as a sentence, with the row where there is room.
+        ``number``: of the passage.
         """
-        figures = _cells(asked, table, is_sure=is_sure)
-        if not figures:
-            return ""
         shown: list[str] = []
         for figure in figures:
             name = _short_name(table, figure, asked)
@@ -334,106 +423,140 @@ class RowReader:
         for figure in stored:
             passage = passages.get(figure.chunk_id)
             if passage is not None:
-                yield of_row(figure, passage.chunk), passage
+                yield passage.of_row(figure), passage
 
 
-def _cells(
-    asked: AskedWords, table: RowFigures, *, is_sure: bool
-) -> list[ReportedFigure]:
-    """Return the figures that a question means, all of one row."""
-    figures = asked.of_years(_of_named_row(asked, table))
-    if len(figures) > 1:
-        exact = [figure for figure in figures if asked.names(figure.indicator)]
-        if len(exact) == 1:
-            figures = exact
+def _cell(asked: AskedWords, table: RowFigures) -> Cell | None:
+    """Return the figures that a question means, all of one row; None where it names no
+    row or no column, or where several fit as well.
+    """
+    row, length = _named_row(asked, table)
+    if row is None:
+        return None
+    figures = [figure for figure in table.figures if figure.subject == row]
+    figures, score = _best_columns(asked, table, asked.of_years(figures))
+    if figures and not length and asked.years:
+        # A row of each year is named by it.
+        head = table.line_of(figures[0]).partition("; ")[0]
+        length = int(str(figures[0].year) in head)
     if not figures or len(figures) > MOST_CELLS:
-        return []
-    first = figures[0]
-    row = asked.within(first.subject)
-    if len(table.columns) > 1:
-        column = asked.within(first.indicator)
-        if column <= row:
-            return []
-    told = table.names_of(first)
-    told.append(table.line_of(first))
+        return None
+    told = table.names_of(figures[0])
+    told.append(table.line_of(figures[0]))
     told.append(table.context)
     lacking = asked.words - asked.within(*told)
-    most_lacking = 0.0
-    is_of_row = first.subject in table.rows
-    if is_sure and (is_of_row or not table.rows):
-        most_lacking = LACKING * len(asked.words)
-    if len(lacking) > most_lacking:
-        return []
-    return figures
+    if lacking and not length:
+        # The row may be one that is not here.
+        return None
+    return Cell(figures, lacking, (-len(lacking), length, score))
 
 
-def _of_named_row(asked: AskedWords, table: RowFigures) -> list[ReportedFigure]:
-    """Return the figures of the one row that a question names, in the columns that have
-    most of its words; of the total where it names no row.
+def _named_row(asked: AskedWords, table: RowFigures) -> tuple[str | None, int]:
+    """Return the row that a question names, and by how many words; the total where it
+    names none. Of "Kivu" and "North Kivu" the second, if the question has all of it; of
+    two others neither: (None, 0). Of "Secondary schools: Rural" the group is left out
+    where no other row needs it.
     """
-    named: list[Words] = []
-    for figure in table.figures:
-        names = table.names_of(figure)
-        named.append(asked.within(*names))
-    needed = _needed(asked, table, named)
-    rows: FiguresByRow = defaultdict(list)
-    most = 0
-    for figure, words in zip(table.figures, named, strict=True):
-        subject = figure.subject
-        if subject in table.rows and not asked.names(subject):
+    longest = 0
+    rows: list[str] = []
+    shared = _shared_words(asked, table)
+    for name in table.rows:
+        group, _, own_name = _ASIDE.sub(" ", name).rpartition(": ")
+        terms = set(asked.terms(own_name))
+        generic = shared
+        if terms <= shared:
+            # "Block A" among blocks.
+            generic = frozenset()
+        if not asked.names(own_name, but=generic):
             continue
-        count = asked.count_within(*table.names_of(figure))
-        if not needed <= words or count < most:
+        length = len(terms - generic) + len(asked.of_all(group))
+        if length < longest:
             continue
-        if count > most:
-            rows.clear()
-            most = count
-        rows[subject].append(figure)
-    longest = -1
-    chosen: list[ReportedFigure] = []
-    for subject, figures in rows.items():
-        length = 0
-        if subject in table.rows:
-            length = len(asked.terms(subject))
-        # Of "Kivu" and "North Kivu" the second, if the question has all of it; of two
-        # others neither.
-        if length == longest:
-            chosen = []
         if length > longest:
             longest = length
-            chosen = figures
-    return chosen
+            rows.clear()
+        rows.append(name)
+    if len(rows) > 1:
+        return None, 0
+    return (rows[0] if rows else table.chunk.title), longest
 
 
-def _needed(asked: AskedWords, table: RowFigures, named: Sequence[Words]) -> Words:
-    """Return the words that names have and a cell must have: what title and headings
-    say, too, may be meant of all cells.
+def _shared_words(asked: AskedWords, table: RowFigures) -> Words:
+    """Return the words that most names of a table's rows have: "Province"."""
+    counts = Counter[str]()
+    for name in table.rows:
+        counts.update(set(asked.terms(name)))
+    most = len(table.rows) * SHARED
+    return frozenset(term for term, count in counts.items() if count >= max(3, most))
+
+
+def _best_columns(
+    asked: AskedWords, table: RowFigures, figures: Sequence[ReportedFigure]
+) -> tuple[list[ReportedFigure], float]:
+    """Return the figures in the columns that a question names best, and how well: by
+    words that few columns have and the title has not, then by those that it has, which
+    may be meant of all columns; then by what the question leaves out.
     """
-    every = Words().union(*named)
-    return every - asked.within(table.context)
+    weights = _weights(asked, table)
+    in_title = asked.of_all(table.context)
+    best: list[ReportedFigure] = []
+    best_score = (False, 0.0, 0.0, 0, 0)
+    for figure in figures:
+        path = table.path_of(figure)
+        weight = 0.0
+        of_title = 0.0
+        for word in asked.of_all(*path, figure.unit):
+            if word in in_title:
+                of_title += weights[word]
+            else:
+                weight += weights[word]
+        unnamed = 0
+        for heading in path:
+            unnamed += not asked.of_all(heading)
+        left_out = 0
+        if not unnamed:
+            left_out = len(set(asked.terms(" ".join(path))) - asked.every)
+        score = (
+            bool(path) and asked.names(path[-1]),
+            round(weight, 6),
+            round(of_title, 6),
+            -unnamed,
+            -left_out,
+        )
+        if not best or score > best_score:
+            best = []
+            best_score = score
+        if score == best_score:
+            best.append(figure)
+    named = sum(best_score[1:3])
+    if named == 0 and len({figure.indicator for figure in figures}) > 1:
+        return [], 0.0
+    return best, named
+
+
+def _weights(asked: AskedWords, table: RowFigures) -> dict[str, float]:
+    """Return what each word of a question says of a column: little, if many columns
+    have it.
+    """
+    counts = Counter[str]()
+    for path in table.columns:
+        counts.update(asked.of_all(*path))
+    units = {figure.unit for figure in table.figures}
+    counts.update(asked.of_all(*units) - counts.keys())
+    weights: dict[str, float] = defaultdict(float)
+    for word, count in counts.items():
+        weights[word] = 1 / count
+    return weights
 
 
 def _column(asked: AskedWords, table: RowFigures) -> tuple[str, str] | None:
-    """Return the heading and label of the column that a question names with most words;
-    of several the one that it names in full, else the first. None where no column has
-    all of these words.
+    """Return the heading and label of the column that a question names best; None where
+    it names none of several.
     """
-    named: list[Words] = []
-    for figure in table.figures:
-        words = asked.within(figure.indicator, figure.unit)
-        named.append(words)
-    needed = _needed(asked, table, named)
-    best = (0, False)
-    column: tuple[str, str] | None = None
-    for figure, words in zip(table.figures, named, strict=True):
-        if not needed <= words:
-            continue
-        is_exact = asked.names(figure.indicator)
-        score = (len(words), is_exact)
-        if column is None or score > best:
-            best = score
-            column = (figure.heading, figure.label)
-    return column
+    figures, _ = _best_columns(asked, table, table.figures)
+    if not figures:
+        return None
+    return figures[0].heading, figures[0].label
 
 
 def _is_whole(figure: ReportedFigure, passage: RowFigures, asked: AskedWords) -> bool:

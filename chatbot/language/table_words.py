@@ -102,7 +102,7 @@ def is_code(head: str) -> bool:
 
 def role_of_tag(tag: str) -> str:
     """Return the role that a tag of the Humanitarian Exchange Language gives a column:
-    "#country+name"; "" = none, or a value.
+    "#country+name"; "" = none, or any name.
     """
     parts = set(re.findall(r"[#+]\w+", tag.lower()))
     if not parts:
@@ -117,7 +117,7 @@ def role_of_tag(tag: str) -> str:
             if named <= parts and weight > most:
                 best = role
                 most = weight
-    if best:
+    if best or "+name" in parts:
         return best
     return "value"
 

@@ -8,7 +8,7 @@ alone. What cannot be told stays empty.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import filterfalse, islice
@@ -39,7 +39,7 @@ _NAMES = frozenset({"name", "place", "country"})
 _YEAR = r"(?:1[89]|20|21)\d\d"
 _YEARS = re.compile(
     rf"(?<![\d.,])(?:FY\s?|CY\s?)?(?P<year>{_YEAR})"
-    rf"(?:\s?[-/–]\s?(?P<until>{_YEAR}|\d\d)(?!\d|[-/]\d))?(?![\d]|[.,]\d)",
+    rf"(?:\s?[-/–]\s?(?P<until>{_YEAR}|\d\d|(?<=/)\d)(?!\d|[-/]\d))?(?![\d]|[.,]\d)",
     re.IGNORECASE,
 )
 _ONLY_YEAR = re.compile(
@@ -50,6 +50,7 @@ _IN_YEAR = re.compile(
     rf"[,(\s]*(?:\b(?:in|en|em|as of)\s)?{_YEARS.pattern}\)?", re.IGNORECASE
 )
 _PLAIN = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d\d?)?")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
 _NO_FIGURE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[:/.]\d{1,2}[:/.]|\d+:\d\d|0\d+$|\+\d")
 _MARKS = re.compile(
     r"\s*(?:\[[^\]]{1,4}\]|\((?:[a-z]|\d|est\.?|p|r|e)\)|[*†‡§]+)$", re.IGNORECASE
@@ -108,6 +109,9 @@ def statements(table: Table) -> Iterator[dict[int, Stated]]:
         of_column = None
         if role in FIGURES:
             of_column = _column_facts(path, roles)
+        if of_column and not of_column.parts and columns and columns[-1]:
+            # "Target", "Percent": a share of what stands before it.
+            of_column = replace(of_column, parts=columns[-1].parts)
         columns.append(of_column)
     beside = _beside(table.title, table.unit, table.note, table.place)
     # A row of each year has the same path.
@@ -250,9 +254,23 @@ def _roles(table: Table) -> _Roles:
         above += path[:1]
         if role in FIGURES:
             sample += filled
+    _mark_codes(table, labels)
     comma = comma_decimals("\n".join(sample))
     countries_above = len(above) > 1 and _are_countries(above)
     return _Roles(labels, columns, comma, countries_above, key)
+
+
+def _mark_codes(table: Table, labels: list[str]) -> None:
+    """Change the roles of levels that number the rows, beside others that name them."""
+    numbers: list[int] = []
+    for level, role in enumerate(labels):
+        values = _labels_of(table, level)
+        if role == "name" and values and all(map(str.isdecimal, values)):
+            numbers.append(level)
+    others = [role for role in labels if role in _NAMES or role == "item"]
+    if len(others) > len(numbers):
+        for level in numbers:
+            labels[level] = "code"
 
 
 def _labels_of(table: Table, level: int) -> list[str]:
@@ -453,12 +471,15 @@ def _column_facts(path: Headings, roles: _Roles) -> _ColumnFacts:
         if roles.countries_above and place == 0 and country_code(head):
             subject = head
             continue
-        rest, unit_of_head = part_units(head.replace("_", " "))
+        shown = _MARKS.sub("", head.replace("_", " "))
+        rest, unit_of_head = part_units(shown)
         unit = unit_of_head or unit
         if len(_YEARS.findall(rest)) == 1:
             years = _years_in(rest)
-            rest = " ".join(_YEARS.sub(" ", rest).split())
-            rest = rest.strip(" ()-–,.:")
+            if not _DATE.search(rest):
+                # Days of one year tell columns apart.
+                rest = " ".join(_YEARS.sub(" ", rest).split())
+                rest = rest.strip(" ()-–,.:")
         if rest and not is_unnamed(rest) and rest not in parts:
             parts.append(rest)
     return _ColumnFacts(tuple(parts), years, unit, subject)
@@ -475,8 +496,8 @@ def _years_in(text: str) -> frozenset[int]:
     if not until:
         return frozenset({first})
     last = int(until)
-    if len(until) == 2:
-        last += first // 100 * 100
+    if len(until) < 4:
+        last += first // 10 ** len(until) * 10 ** len(until)
     # A month, as in 2023-04, and spans that are too long are no span of years.
     if first < last <= first + 10:
         return frozenset(range(first, last + 1))

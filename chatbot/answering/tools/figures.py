@@ -54,6 +54,7 @@ from ...questions.sides import (
 )
 from ...questions.word_sets import read_word_set
 from ...search.subjects import with_article
+from ...search.unused_words import UnusedWords
 from ..figure_premises import FigurePremises, words_of
 from ..figure_queries import FigureQueries
 from ..figure_questions import FigureQuestions, steps_of, verdict
@@ -61,7 +62,7 @@ from ..figure_sentences import in_words, numbered, over_years, side_by_side
 from ..figure_steps import in_unit
 from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import MOST_COLUMNS, Rendered
-from ..table_rows import LACKING, AskedWords, RowFigures, RowReader
+from ..table_rows import AskedWords, FoundTables, RowFigures, RowReader
 from ..turn import Turn
 from ..word_sets import WordSets
 
@@ -209,7 +210,7 @@ class FigureTool:
             of_all=request.kind in OF_ALL,
         )
         if not measured and request.kind in OF_ALL:
-            return self.of_table(turn, most_lacking=LACKING)
+            return self.of_table(turn, may_lack=True)
         if not measured or self._is_of_others(turn, request, measured[0]):
             return None
         stated = [named.condition for named in reading.figure_years]
@@ -269,11 +270,11 @@ class FigureTool:
         """Reads questions against the tables of documents."""
         return RowReader(self.store, self.tables, self.language)
 
-    def of_table(self, turn: Turn, *, most_lacking: float = 0.0) -> Rendered | None:
+    def of_table(self, turn: Turn, *, may_lack: bool = False) -> Rendered | None:
         """Return what the rows of one document's table say to a question: a cell, a
-        ranking, rows beside each other, one over years. None where no table has all of
-        its words but ``most_lacking``, a share, or a language model reads the cell in
-        its passage. A cell is never of a table that lacks words.
+        ranking, rows beside each other, one over years. None where no table has its
+        words, or a language model reads the cell in its passage. ``may_lack``: the
+        table of a ranking may lack a few of them.
         """
         request, _ = self.asked_for(turn)
         reading = turn.reading
@@ -283,12 +284,15 @@ class FigureTool:
         asked = rows.read(turn)
         cell = None
         try:
-            tables = rows.find(turn, asked, most_lacking=most_lacking)
-            if not most_lacking:
-                cell = self._cell_of_table(turn, request, asked, tables)
+            found = rows.find(turn, asked)
+            if not may_lack:
+                cell = self._cell_of_table(turn, request, asked, found)
         except SearchEngineError:
             # The search by vectors may answer.
             return None
+        tables = found.whole
+        if may_lack:
+            tables = found.whole or found.near
         if cell is not None or not tables:
             return cell
         measured, named = rows.of_rows(asked, tables[0], turn.question.scope)
@@ -310,7 +314,7 @@ class FigureTool:
         turn: Turn,
         request: Request,
         asked: AskedWords,
-        tables: Sequence[RowFigures],
+        found: FoundTables,
     ) -> Rendered | None:
         """Return the one cell that a question means, for quotations. Raises
         SearchEngineError.
@@ -324,11 +328,14 @@ class FigureTool:
             if every.words == asked.words:
                 return None
             asked = every
-            tables = rows.find(turn, every)
-        for table in tables:
-            cell = rows.cell(asked, table, turn.say)
-            if cell:
-                return Rendered(turn.say, [table.chunk.id], cell)
+            found = replace(rows.find(turn, every), near=[])
+        for table, cell in rows.cells(asked, found.whole + found.near):
+            text = rows.tell(asked, table, cell.figures, turn.say)
+            told = (table.context, table.line_of(cell.figures[0]))
+            unused = UnusedWords(turn.judge)
+            if cell.lacking and unused.of_figures(turn.reading, told, text):
+                return None
+            return Rendered(turn.say, [table.chunk.id], text, told)
         return None
 
     def state(self, turn: Turn, passage: Passage) -> str:
@@ -346,7 +353,9 @@ class FigureTool:
         if chunk.statements is not None:
             asked = self.rows.read(turn)
             table = RowFigures(chunk)
-            return self.rows.cell(asked, table, say, passage.number, is_sure=True)
+            for _, cell in self.rows.cells(asked, [table]):
+                return self.rows.tell(asked, table, cell.figures, say, passage.number)
+            return ""
         units, _ = read_units(turn.reading.text)
         figure = None
         if COUNTRY in chunk.metadata and chunk.heading:

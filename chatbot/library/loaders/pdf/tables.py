@@ -5,7 +5,7 @@ of text per row.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain, pairwise
@@ -45,6 +45,8 @@ _MAX_LABEL_WORDS = (
     4  # on average: with more, it is text in two columns between two rules, not a table
 )
 WIDE = read_measure("tables.cell_gap")
+_SPLIT_DECIMALS = re.compile(r"(?<=\d) (?=\.\d+$)")
+"""Decimals that are drawn apart from their number: "8,263 .3"."""
 _LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
 _NUMERIC_WORDS = re.compile(
     r"^[\s(\[<>≤≥±+\-−–—$€£¥~]*(?:\d[\d\s.,:/%–−\-]*[)\]%*†‡§a-z]{0,2}|[–—\-.…]+|n/?a|ref\.?)[\s)\]%]*$",
@@ -156,28 +158,20 @@ def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
     cells: list[list[Word]] = [[] for _ in columns]
     for word in row:
         cells[sum(word.x > limit for limit in limits)].append(word)
-    return [_LEADERS.sub("", text_of(cell)).strip() for cell in cells]
+    texts: list[str] = []
+    for cell in cells:
+        text = _LEADERS.sub("", text_of(cell)).strip()
+        texts.append(_SPLIT_DECIMALS.sub("", text))
+    return texts
 
 
 def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> list[str]:
     """Return a name for each column. A heading with a rule below it names all columns
-    over that rule.
+    over that rule, of several headings over one rule each its part of them.
     """
     names: list[list[str]] = [[] for _ in columns]
     own = [""] * len(columns)
-    # Words of a heading stand closer to each other than those of two headings.
-    for piece in (piece for row in rows for piece in pieces_of(row, 0.6)):
-        x0 = piece[0].x0
-        x1 = piece[-1].x1
-        bottom = max(word.bottom for word in piece)
-        for rule in rules:
-            if (
-                -3 < rule.y - bottom < piece[0].size
-                and rule.x0 - 3 <= (x0 + x1) / 2 <= rule.x1 + 3
-            ):
-                x0 = min(x0, rule.x0)
-                x1 = max(x1, rule.x1)
-                break
+    for piece, (x0, x1) in chain.from_iterable(_spans_of(row, rules) for row in rows):
         x = (x0 + x1) / 2
         inside = [
             at
@@ -193,6 +187,40 @@ def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> lis
         # It may break over lines.
         own[at] = join_lines(own[at], text_of(piece))
     return [LEVEL.join([*above, name]) for above, name in zip(names, own, strict=True)]
+
+
+def _spans_of(
+    row: Sequence[Word], rules: Sequence[Rule]
+) -> Iterator[tuple[Sequence[Word], Span]]:
+    """Yield the headings of a line, each with the width that it names."""
+    # Words of a heading stand closer to each other than those of two headings.
+    pieces = pieces_of(row, 0.6)
+    below = [_rule_below(piece, rules) for piece in pieces]
+    for at, piece in enumerate(pieces):
+        x0 = piece[0].x0
+        x1 = piece[-1].x1
+        rule = below[at]
+        if rule is not None:
+            left = rule.x0
+            right = rule.x1
+            if at and below[at - 1] is rule:
+                left = (pieces[at - 1][-1].x1 + x0) / 2
+            if at + 1 < len(pieces) and below[at + 1] is rule:
+                right = (x1 + pieces[at + 1][0].x0) / 2
+            x0 = min(x0, left)
+            x1 = max(x1, right)
+        yield piece, (x0, x1)
+
+
+def _rule_below(piece: Sequence[Word], rules: Sequence[Rule]) -> Rule | None:
+    """Return the first rule that stands below a heading."""
+    middle = (piece[0].x0 + piece[-1].x1) / 2
+    bottom = max(word.bottom for word in piece)
+    for rule in rules:
+        is_near = -3 < rule.y - bottom < piece[0].size
+        if is_near and rule.x0 - 3 <= middle <= rule.x1 + 3:
+            return rule
+    return None
 
 
 def body_of(rows: Rows, columns: Sequence[Span]) -> list[TextRow]:

@@ -120,14 +120,16 @@ def test_a_frame_around_text_is_no_table(tmp_path: Path) -> None:
     assert lines(tmp_path, page) == ["A boxed note that takes two lines."]
 
 
-def between_rules(page: Page, top: float) -> Page:
+def between_rules(page: Page, top: float, *, is_one_rule: bool = False) -> Page:
     """Rules above, below the header and at the end; two headings span two columns each,
-    and rows are grouped.
+    each over its own rule or both over one, and rows are grouped.
     """
     at = (72.0, 250.0, 310.0, 400.0, 460.0)
-    page.rule(72, top, 520, top).rule(240, top + 16, 360, top + 16).rule(
-        390, top + 16, 520, top + 16
-    )
+    page.rule(72, top, 520, top)
+    if is_one_rule:
+        page.rule(240, top + 16, 520, top + 16)
+    else:
+        page.rule(240, top + 16, 360, top + 16).rule(390, top + 16, 520, top + 16)
     page.row(top + 12, [(285, "2007"), (440, "2009")])
     page.row(
         top + 28, list(zip(at, ("Group", "No.", "Share", "No.", "Share"), strict=True))
@@ -157,8 +159,12 @@ CASES = cases(__file__)
 TABLE = CASES["table"]
 
 
-def test_a_table_between_rules_has_spanning_headings_and_groups(tmp_path: Path) -> None:
-    assert lines(tmp_path, between_rules(Page(), 120)) == TABLE
+@pytest.mark.parametrize("is_one_rule", [False, True])
+def test_a_table_between_rules_has_spanning_headings_and_groups(
+    tmp_path: Path, is_one_rule: bool
+) -> None:
+    page = between_rules(Page(), 120, is_one_rule=is_one_rule)
+    assert lines(tmp_path, page) == TABLE
 
 
 @pytest.mark.parametrize("unit", ["", "Millions of pesos"])
