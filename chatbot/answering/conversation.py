@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from ..checking.wording import normalise, strip_marks, without_numbers
 from ..database.core import Json, bookkeeping
+from ..database.events import event_fields
 from ..database.failures import FULL, UNWRITABLE
 from ..database.limits import made_by
 from ..database.repositories.conversations import ConversationRepository
@@ -248,6 +249,8 @@ class _Keeper:
         describe = place.describe if may_return else None
         message = {**asked_json(question), "standalone": question.standalone}
         row = answer_json(question, saved, describe)
+        if not answer.answered:
+            row |= event_fields("question.unanswered")
         try:
             with bookkeeping(SAVE_SECONDS):
                 added = self._conversations.add(

@@ -77,6 +77,7 @@ OURS = {
     "changes": "chatbot.extras.changes",
     "evaluation": "chatbot.extras.evaluation",
     "exports": "chatbot.extras.exports",
+    "hooks": "chatbot.extras.hooks",
     "idempotency": "chatbot.extras.idempotency",
     "makers": "chatbot.extras.makers",
     "migration": "chatbot.extras.migration",

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, computed_field
 
 from ..database.core import Database, Json
+from ..database.events import event_fields
 from ..database.limits import made_by, made_within
 from ..database.repositories.corpus import CorpusFacts
 from ..database.rows import from_row
@@ -563,6 +564,8 @@ class IngestionQueue:
         has_ended = values["state"] in FINISHED
         standing = "" if has_ended else "later"
         fields = {**values, "until": 0.0, "owner": "", "standing": standing, "busy": 0}
+        if values["state"] in {"done", "failed"}:
+            fields |= _event_of(file, values)
         mine = {"_id": file.id, "owner": file.owner}
         if not self._files.update_one(mine, {"$set": fields}):
             return
@@ -601,6 +604,16 @@ class IngestionQueue:
             file_ids = {"$in": sorted(among)}
         needed = {"file_id": file_ids, "state": {"$ne": "done"}}
         return {row["file_id"] for row in self._files.find(needed, {"file_id": 1})}
+
+
+def _event_of(file: IngestionFile, values: Json) -> Json:
+    return event_fields(
+        "file.done" if values["state"] == "done" else "file.failed",
+        ingestion_id=file.ingestion_id,
+        name=file.name,
+        document_id=values.get("document_id", file.document_id),
+        error=values.get("error", ""),
+    )
 
 
 def _row_of(file: IngestionFile) -> Json:

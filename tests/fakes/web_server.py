@@ -56,6 +56,7 @@ class Received:
 
     path: str
     headers: Mapping[str, str]
+    body: bytes = b""
 
 
 class WebServer(Loopback):
@@ -103,13 +104,14 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: the requests are the log."""
 
+    def do_POST(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
         web: WebServer = self.server.fake
-        web.requests.append(
-            Received(
-                self.path, {name.lower(): value for name, value in self.headers.items()}
-            )
-        )
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers_sent = {name.lower(): value for name, value in self.headers.items()}
+        web.requests.append(Received(self.path, headers_sent, body))
         page = web.pages.get(self.path, Page(b"no such page", status=404))
         self.close_connection = True
         if page.raw is not None:

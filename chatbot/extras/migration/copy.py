@@ -41,6 +41,7 @@ OTHERS = (
     "usage_of_limited",
     "keys",
     "audit",
+    "hooks",
 )
 """The collections copied after those of passages, so that a registered report has its
 passages.
@@ -52,6 +53,7 @@ DERIVED = (
     "message_events",
     "idempotency",
     "uploads",
+    "deliveries",
     "batches",
     "batch_items",
 )

@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ...database.core import Database, Json
+from ...database.events import event_fields
 from ...database.repositories.files import FileRepository
 from ...database.rows import from_row, now
 from ...domain import Cancellation, DocumentRecord, errors
@@ -265,7 +266,10 @@ class Synchroniser:
         return run.state
 
     def save(self, state: SourceState) -> None:
-        self._sources.replace_many([{"_id": state.name, **asdict(state)}])
+        row = {"_id": state.name, **asdict(state)}
+        if state.problem and state.finished_at:
+            row |= event_fields("source.failed", name=state.name, error=state.problem)
+        self._sources.replace_many([row])
 
     def known(self, source: str) -> dict[str, Json]:
         """Return the rows of the files that a source has brought, by identity."""

@@ -128,6 +128,39 @@ def fetch(
         raise LoadError(f"{url_for_message(url)}:{redirected} {problem}") from problem
 
 
+def check_url(url: str, rules: Rules = PUBLIC) -> None:
+    """Raise LoadError if `send` would refuse an address before it looks its host up."""
+    try:
+        parse_url(url, rules.ports)
+    except FetchProblem as problem:
+        raise LoadError(f"{url_for_message(url)}: {problem}") from problem
+
+
+def send(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    rules: Rules,
+    cancel: Cancellation,
+    seconds: float,
+    max_bytes: int,
+) -> int:
+    """POST to an address that somebody named and return the status of the answer.
+    Addresses are checked as those of `fetch`; no redirect is followed. Raises
+    LoadError: it was refused, or could not be delivered.
+    """
+    deadline = Deadline(seconds, cancel)
+    try:
+        target = parse_url(url, rules.ports)
+        with request_page(
+            target, rules, deadline, max_bytes, body=body, headers=headers
+        ) as response:
+            return response.status
+    except FetchProblem as problem:
+        raise LoadError(f"{url_for_message(url)}: {problem}") from problem
+
+
 def _saved(
     response: PageResponse,
     url: SplitResult,

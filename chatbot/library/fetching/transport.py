@@ -14,7 +14,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -386,6 +386,7 @@ class PageResponse:
             for name, value in response.headers
         ]
         self.headers = dict(reversed(pairs))
+        self.status = int(response.status)
         # The standard name of the status: a server could write anything there.
         self._status = f"{response.status} {http.client.responses.get(response.status, '')}".strip()  # noqa: E501
 
@@ -448,18 +449,27 @@ class PageResponse:
 
 @contextmanager
 def request_page(
-    target: SplitResult, rules: Rules, deadline: Deadline, max_bytes: int
+    target: SplitResult,
+    rules: Rules,
+    deadline: Deadline,
+    max_bytes: int,
+    *,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Iterator[PageResponse]:
-    """Send a GET request; the response is valid within the ``with``. Raises
-    FetchProblem. The operating system's certificate authorities decide; OpenSSL takes a
-    company's own from SSL_CERT_FILE.
+    """Send a GET request, or a ``body`` by POST; the response is valid within the
+    ``with``. Raises FetchProblem. The operating system's certificate authorities
+    decide; OpenSSL takes a company's own from SSL_CERT_FILE.
     """
     host = target.hostname or ""
     path = "?".join(filter(None, (target.path, target.query)))
     url = httpcore2.URL(scheme=target.scheme, host=host, port=target.port, target=path)
-    request = httpcore2.Request(
-        "GET", url, headers=[("Host", target.netloc), *_HEADERS]
-    )
+    sent = [("Host", target.netloc), *_HEADERS, *(headers or {}).items()]
+    method = "GET"
+    if body is not None:
+        method = "POST"
+        sent.append(("Content-Length", str(len(body))))
+    request = httpcore2.Request(method, url, headers=sent, content=body)
     network = CheckedNetwork(rules, deadline, max_bytes + max_bytes // 4 + _FRAMING)
     context = ssl.create_default_context() if target.scheme == "https" else None
     connection = httpcore2.HTTPConnection(
