@@ -12,7 +12,7 @@ from ..domain.errors import read_table
 from ..domain.tables import Texts
 from .countries import country_code, normalise
 
-__all__ = ["find_places"]
+__all__ = ["country_of_place", "find_places"]
 
 _TABLE = read_table(__package__, "places")
 _COMMON_NAMES = frozenset(_TABLE["words"]["common"].split(", "))
@@ -39,6 +39,13 @@ def find_places(text: str) -> dict[str, Texts]:
     for code, by_name in marks.items():
         unique[code] = tuple(by_name.values())
     return unique
+
+
+def country_of_place(name: str) -> str | None:
+    """Return the ISO-3 code of the one country that has a city or province of this
+    name.
+    """
+    return _codes_by_place().get(normalise(name))
 
 
 def _named(text: str) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ from ..language.countries import (
     usual_name,
 )
 from ..language.country_names import find_countries
-from ..language.places import find_places
+from ..language.places import country_of_place, find_places
 
 __all__ = ["CountryEvidence", "clip_words", "count_countries"]
 
@@ -40,6 +40,14 @@ PREPOSITIONS = frozenset(_COUNTRY["prepositions"])
 LINKING_WORDS = frozenset(_COUNTRY["linking"])
 LONGER_NAMES = frozenset(_COUNTRY["longer_names"])
 GOVERNMENTS = tuple(_COUNTRY["governments"])
+DESCRIBING = frozenset({"title", "title block", "running head", "file name"})
+"""Places whose name of a country is one kind of evidence."""
+FOUND_IN_TEXT = frozenset({"web address", "first pages", "places"})
+PERSONAL_WORDS = frozenset(_COUNTRY["personal"])
+MAX_PERSONAL: float = _COUNTRY["personal_share"]
+MIN_EVIDENCE: int = _COUNTRY["evidence"]
+MIN_PLACES: int = _COUNTRY["places"]
+MANY_PLACES: int = _COUNTRY["many_places"]
 MIN_MENTIONS = 3
 """Of a country that only the text names."""
 _ADDRESS = re.compile(r",[^,]*$")
@@ -97,11 +105,15 @@ class CountryEvidence:
         """Return the country with the words that name it, None if nothing does."""
         if len(_states(self.title)) > 1:
             return None
-        for code, origin, words in self._named():
+        likely: list[Proposal] = []
+        for code, origin, words in chain(self._named(), self._likeliest()):
             is_proven = self._is_proven(code, origin, words)
-            if is_proven or not (self.is_ordinary and self._is_namesake(code)):
-                return self._propose(code, origin, words, taken=is_proven)
-        return self._likeliest()
+            proposal = self._propose(code, origin, words, taken=is_proven)
+            if is_proven:
+                return proposal
+            if not (self.is_ordinary and self._is_namesake(code)):
+                likely.append(proposal)
+        return next(iter(likely), None)
 
     def _propose(self, code: str, origin: str, words: str, *, taken: bool) -> Proposal:
         return Proposal(
@@ -135,6 +147,15 @@ class CountryEvidence:
     def _is_proven(self, code: str, origin: str, words: str) -> bool:
         if self.is_ordinary:
             return False
+        kinds = self._count_kinds(code, origin)
+        if kinds >= 2 and kinds + self._state_words >= MIN_EVIDENCE:
+            return True
+        return origin not in FOUND_IN_TEXT and self._is_stated(code, origin, words)
+
+    def _is_stated(self, code: str, origin: str, words: str) -> bool:
+        """Return whether a place that describes the document says that it is about the
+        country, and something agrees.
+        """
         is_catalogued = origin == "title block" and self._is_catalogued(code)
         if is_catalogued or self._is_named_as_filed(code, origin):
             return True
@@ -155,6 +176,39 @@ class CountryEvidence:
         if origin == "file name" or code not in _states(self._spoken_stem):
             return False
         return _is_beside(words, code)
+
+    @cached_property
+    def _state_words(self) -> int:
+        """The number of different words of a state's affairs, 0 in a letter, a diary or
+        an advertisement: these say "I", "we" and "you".
+        """
+        lines = normalise("\n".join([self.title, *self.lines["title block"]])).split()
+        words = normalise(self.text).split()
+        personal = sum(word in PERSONAL_WORDS for word in words)
+        if personal > MAX_PERSONAL * len(words):
+            return 0
+        kinds = REPORT_WORDS.intersection(lines)
+        return len(kinds | STATE_WORDS.intersection(lines + words))
+
+    def _count_kinds(self, code: str, origin: str) -> int:
+        """Count the kinds of evidence that point to the country: its name in a place
+        that describes the document, most names in the text, and most places. Many
+        places are two kinds.
+        """
+        has_most_places = self._has_most_places(code)
+        if self._is_namesake(code) and not has_most_places:
+            return 0
+        kinds = [origin in DESCRIBING, has_most_places]
+        if self.mentions[code] >= MIN_MENTIONS:
+            kinds.append(self._is_most_named(code))
+        if has_most_places:
+            kinds.append(len(self.marks[code]) >= MANY_PLACES)
+        return sum(kinds)
+
+    def _has_most_places(self, code: str) -> bool:
+        count = len(self.marks.get(code, ()))
+        total = sum(map(len, self.marks.values()))
+        return count >= MIN_PLACES and 3 * count >= 2 * total
 
     @property
     def _spoken_stem(self) -> str:
@@ -278,27 +332,25 @@ class CountryEvidence:
         most = max(self.mentions.values(), default=0)
         return most <= max(MIN_MENTIONS, 2 * count)
 
-    def _likeliest(self) -> Proposal | None:
-        """Return the country that addresses, the text or places point to."""
+    def _likeliest(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the countries that addresses, the text and places point to."""
         hosts: dict[str | None, str] = {}
         for match in _GOVERNMENT_HOST.finditer(self.text):
             hosts[country_code(match[1] or "us")] = match[0]
         for code, address in hosts.items():
             if code and len(hosts) == 1 and len(self.mentions) < 2:
-                return self._propose(code, "web address", address, taken=False)
+                yield code, "web address", address
         for code in self.mentions:
+            is_alone = self.mentions.total() < MIN_MENTIONS and bool(self.marks)
+            is_doubtful = self._is_namesake(code) or is_alone
             if not self._is_most_named(code):
                 continue
-            if self._is_namesake(code) and not self._places_agree(code):
+            if is_doubtful and not self._places_agree(code):
                 continue
-            words = _sentence_with(self.text, code)
-            return self._propose(code, "first pages", words, taken=False)
-        total = sum(map(len, self.marks.values()))
+            yield code, "first pages", _sentence_with(self.text, code)
         for code, marks in self.marks.items():
-            if len(marks) > 1 and 3 * len(marks) >= 2 * total:
-                words = ", ".join(marks)
-                return self._propose(code, "places", words, taken=False)
-        return None
+            if self._has_most_places(code):
+                yield code, "places", ", ".join(marks)
 
     def _is_most_named(self, code: str) -> bool:
         count = self.mentions[code]
@@ -358,6 +410,9 @@ def _named_states(text: str) -> list[NamedCountry]:
         if not is_one or not is_name:
             continue
         if country.by_people or country.text[0].islower():
+            continue
+        # "San Martín" is a region of Peru, and an island.
+        if country_of_place(country.text) not in {None, country.keys[0]}:
             continue
         if _CONTINENT.search(text[: country.start]):
             continue

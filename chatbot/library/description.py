@@ -112,7 +112,10 @@ class FirstPages:
         for section in self.loaded.sections:
             if (section.page or 1) > 1 or section.metadata or self.loaded.columns:
                 break  # a row of a table says nothing about the whole
-            for text in (*section.path, *section.text.split("\n")):
+            headings = section.path
+            if self.is_workbook and _ROW.match(section.text):
+                headings = ()  # of a row: its first cell
+            for text in (*headings, *section.text.split("\n")):
                 parts = text.split()
                 words = len(parts)
                 line = " ".join(parts)
@@ -196,7 +199,8 @@ class FirstPages:
         letters, or if it says what it is about.
         """
         lines = self.block
-        if self.loaded.pages is None and len(lines) < 2:
+        is_alone = len(lines) < 2 and len(self.text) == len("".join(lines))
+        if self.loaded.pages is None and is_alone:
             return ""
         for line in lines:
             if _SERIES.search(line) or not _is_title(line) or names_organisation(line):
