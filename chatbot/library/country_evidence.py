@@ -48,6 +48,7 @@ MAX_PERSONAL: float = _COUNTRY["personal_share"]
 MIN_EVIDENCE: int = _COUNTRY["evidence"]
 MIN_PLACES: int = _COUNTRY["places"]
 MANY_PLACES: int = _COUNTRY["many_places"]
+MANY_MENTIONS: int = _COUNTRY["many_names"]
 MIN_MENTIONS = 3
 """Of a country that only the text names."""
 _ADDRESS = re.compile(r",[^,]*$")
@@ -192,15 +193,15 @@ class CountryEvidence:
 
     def _count_kinds(self, code: str, origin: str) -> int:
         """Count the kinds of evidence that point to the country: its name in a place
-        that describes the document, most names in the text, and most places. Many
-        places are two kinds.
+        that describes the document, most names in the text, and most places. Many of
+        either are two kinds.
         """
         has_most_places = self._has_most_places(code)
         if self._is_namesake(code) and not has_most_places:
             return 0
         kinds = [origin in DESCRIBING, has_most_places]
-        if self.mentions[code] >= MIN_MENTIONS:
-            kinds.append(self._is_most_named(code))
+        if self.mentions[code] >= MIN_MENTIONS and self._is_most_named(code):
+            kinds += [True, self.mentions[code] >= MANY_MENTIONS]
         if has_most_places:
             kinds.append(len(self.marks[code]) >= MANY_PLACES)
         return sum(kinds)
