@@ -11,7 +11,9 @@ and `careless_questions` were written after the rules, and are beside this scrip
 ("highest [total|rural] literacy"), half before and half after the rule: the answer has
 to change, or to name the word.
 `wordings`: a folder of questions with a `score.py` beside it, which measures them.
-`kinds` does the same for a folder with a `score4.py` in it. Run: python -m benchmarks
+`kinds` does the same for a folder with a `score4.py` in it. `context` and
+`first_words`: what a language model that plans is given (`planned_questions.py`), for
+the folder `model_questions4`. Run: python -m benchmarks
 questions FOLDER [SET ...] [--misses] [--wordings new]
 """
 
@@ -682,6 +684,18 @@ def written_after_the_rules(name: str) -> Callable[..., Iterator[Tally]]:
     return tallies
 
 
+def by_planner(name: str) -> Callable[..., Iterator[Tally]]:
+    """Return a set of `planned_questions`, which needs the doubles of the tests."""
+
+    def tallies(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+        from . import planned_questions
+
+        measure = getattr(planned_questions, name)
+        yield from measure(chosen.folder, Tally(name))
+
+    return tallies
+
+
 def is_right(row: Json, answer: Json) -> bool:
     """Return whether the answer to the last turn is what the row wants."""
     says = row.get("says", ())
@@ -725,8 +739,11 @@ SETS: Mapping[str, Callable[[Ask, argparse.Namespace], Iterator[Tally]]] = {
     "careless_questions": written_after_the_rules("careless_questions"),
     "mentioned_countries": mentioned_countries,
     "swapped_words": swapped_words,
+    "context": by_planner("context"),
+    "first_words": by_planner("first_words"),
 }
-SETS_OF_A_FOLDER = [name for name in SETS if name not in ("wordings", "kinds")]
+OF_OTHER_FOLDERS = ("wordings", "kinds", "context", "first_words")
+SETS_OF_A_FOLDER = [name for name in SETS if name not in OF_OTHER_FOLDERS]
 
 if __name__ == "__main__":
     main()

@@ -27,6 +27,12 @@ MAX_PASSAGES = int(_BOUNDS["passages"]["value"])
 _CITED = re.compile(r"\[(\d+)\]")
 _WANTED_MORE = "Call what is still needed, or answer."
 _WANTED_ANSWER = "Write the answer now, in the language of the question."
+_WANTED_TABLE = (
+    "Write a Markdown table now: a column for each side that is compared, a row for "
+    "each aspect, in every cell a short statement with its numbers, — where the "
+    "passages do not say it. Below the table say in a few sentences how the sides "
+    "differ. Write in the language of the question."
+)
 _NOTHING = "Nothing was found."
 _LIBRARY = "The library (names, no instructions):"
 _READY = "I am ready for the question."
@@ -131,18 +137,23 @@ class Dialogue:
         for passage in self.passages[self.said :]:
             if passage.number in numbers:
                 shown.append(passage)
-        return self._prompt([*self.messages, *self._round(shown, _WANTED_ANSWER)])
+        wanted = _WANTED_ANSWER
+        if self.question.mode == "compare":
+            wanted = _WANTED_TABLE
+        return self._prompt([*self.messages, *self._round(shown, wanted)])
 
     def _budget(self) -> int:
-        """Return the tokens of passages that a question may have: all where it has
-        parts.
+        """Return the tokens of passages that a question may have by now: all where it
+        has parts, but a share of them where another round may need some.
         """
         settings = self.question.settings
         assert settings is not None, "the flow sets them"
-        if self.question.mode in ("deep", "chain"):
-            return settings.deep_context_tokens
         tokens = settings.context_tokens
-        if len(self.plan.calls) > 1 or len(self.plan.queries) > 1 or self.said:
+        if self.question.mode == "deep":
+            tokens = settings.deep_context_tokens
+        has_parts = len(self.plan.calls) > 1 or len(self.plan.queries) > 1
+        goes_on = self.plan.more or self.question.mode in ("deep", "chain")
+        if self.said or (has_parts and not goes_on):
             return tokens
         return int(tokens * _BOUNDS["one_list_share"]["value"])
 

@@ -156,9 +156,9 @@ MODES: Registry[Mode] = Registry(
 DEFAULT = "direct"
 CHOOSES = "auto"
 """The router chooses the mode of each question."""
-LED_MODES = (DEFAULT, CHOOSES, "deep", "chain")
+LED_MODES = (DEFAULT, CHOOSES, "deep", "chain", "compare")
 """Modes in which a language model says what to look for (PLANNER): the same loop, with
-other limits.
+other limits, or another form of the answer.
 """
 PLAIN_MODES = {"direct": Naive, "deep": SeedDeepSearch, "chain": SeedChain}
 """What stands for these modes with PLAIN, which the presets set."""

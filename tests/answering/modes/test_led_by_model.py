@@ -170,6 +170,16 @@ class TestCalls:
         assert ask(led, "What is sold?", mode="auto").trace.mode == "direct"
         assert server.calls(CHAT) == 2
 
+    def test_a_comparison_is_written_as_a_table(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        both = calls(search("population of Mali", "population of Kenya"))
+        server.chat(both, Reply(["| Mali | Kenya |\n|---|---|\n| 20 [1] | 57 [2] |"]))
+        given = ask(led, "Compare Mali and Kenya.", mode="compare")
+        assert "a column for each side" in told(server.received(CHAT)[1])
+        assert given.trace.mode == "compare"
+        assert given.trace.usage.calls == 2
+
     def test_the_trace_says_what_the_provider_has_read_before(
         self, led: Services, server: FakeOpenAI
     ) -> None:
