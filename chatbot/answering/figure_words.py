@@ -2,7 +2,7 @@
 the table with its citations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from ..checking.tables import markdown_table
@@ -10,7 +10,8 @@ from ..domain import ReportedFigure
 from ..domain.tables import Texts
 from ..language.markdown import escape_markdown
 from ..language.reported_figures import dated_text
-from ..language.words import Say
+from ..language.words import Say, counted
+from ..questions.reading import list_in_words
 
 MOST_LISTED = 30
 MOST_CHANGES = 12
@@ -38,6 +39,24 @@ class Rendered:
         """Return the figure's text with its year and number: "4.5% (2024 est.) [1]"."""
         text = dated_text(figure, self.say)
         return f"{text} [{self.number_of(figure.chunk_id)}]"
+
+
+def lacking(subjects: Sequence[str], stated: Container[str], say: Say) -> str:
+    """Return a sentence about the countries in scope of which no report states what
+    is asked; "" where there are none. ``stated``: those of which one does.
+    """
+    without = [subject for subject in subjects if subject not in stated]
+    if not without:
+        return ""
+    names = [escape_markdown(name) for name in without[:MOST_LISTED]]
+    if len(without) > MOST_LISTED:
+        names.append("…")
+    return say(
+        "{number} of {whole} do not state it: {names}.",
+        number=len(without),
+        whole=counted(say, len(subjects), "country"),
+        names=list_in_words(names, say("and"), say(", ")),
+    )
 
 
 def render_changes(

@@ -14,20 +14,21 @@ from ..domain import Chunk, Scope
 from ..domain.protocols import Passages
 from ..language.country_names import keys_in
 from ..language.markdown import escape_markdown
+from ..language.statements import states_none
 from ..language.words import Say, counted
 from ..questions.reading import COUNTRY
 from ..questions.word_sets import WordSet
 from ..search.indicators import SURE, IndicatorIndex
 from ..search.unused_words import STEM_CHARACTERS
 from ..search.weights import read_weight
-from .figure_words import MOST_LISTED, Rendered
+from .figure_words import MOST_LISTED, Rendered, lacking
 
 LEAST = read_weight("sets.least")
 MOST_PASSAGES = int(read_weight("sets.passages"))
 MOST_CHARACTERS = int(read_weight("sets.shown"))
-_CLAUSE_END = re.compile(r"[,;\n]+|(?<=[.!?])\s+")
+_CLAUSE_END = re.compile(r",(?!\d{3}\b)|[;\n]+|(?<=[.!?])\s+")
+_LABEL = re.compile(r"^[^:;,.\n]+:", re.MULTILINE)
 _NO_END = re.compile(r"(?!)")
-_NOTHING = re.compile(r"\W*(?:none|no|not|0|na|n/a)\b(?![.,]\d)", re.IGNORECASE)
 HAVING = "{number} of {whole} have “{words}” under “{heading}”, by the newest reports:"
 WITHOUT = (
     "{number} of {whole} do not have “{words}” under “{heading}”, by the newest "
@@ -44,22 +45,29 @@ class WordSets:
     terms: Callable[[str], Sequence[str]]
 
     def answer(
-        self, asked: WordSet, newest: Scope, scope: Scope, say: Say
+        self,
+        asked: WordSet,
+        newest: Scope,
+        scope: Scope,
+        subjects: Sequence[str],
+        say: Say,
     ) -> Rendered | None:
         """Return the countries that are asked for, each with what its report states;
         None where no heading is surely meant, or no country is in the set. ``newest``:
-        of the newest edition in scope. Raises EmbeddingError, SearchEngineError.
+        of the newest edition in scope. ``subjects``: the countries in scope. Raises
+        EmbeddingError, SearchEngineError.
         """
         heading, terms = self._meant(asked, newest)
         if not heading:
             return None
         statements = self._under(heading, scope)
+        terms = self._without_labels(terms, [chunk for _, chunk in statements])
         stated: dict[str, tuple[Chunk, str]] = {}
         for end in (_CLAUSE_END, _NO_END):
             for country, chunk in statements:
                 for part in end.split(chunk.text):
                     says_all = terms <= self._said(part)
-                    if says_all and (terms or not _NOTHING.match(chunk.text)):
+                    if says_all and (terms or not states_none(chunk.text)):
                         stated.setdefault(country, (chunk, part))
             if stated:
                 break
@@ -84,7 +92,8 @@ class WordSets:
             heading=escape_markdown(heading),
         )
         table = markdown_table(["", escape_markdown(heading)], rows[:MOST_LISTED])
-        rendered.text = f"{head}\n\n{table}"
+        without = lacking(subjects, whole, say)
+        rendered.text = "\n\n".join(filter(None, [head, table, without]))
         rendered.things = (heading,)
         return rendered
 
@@ -116,6 +125,15 @@ class WordSets:
             if score >= LEAST and (stated - named or is_sure):
                 best = max(best, (explained, score, name, stated - named))
         return best[2:]
+
+    def _without_labels(
+        self, terms: AbstractSet[str], chunks: Sequence[Chunk]
+    ) -> AbstractSet[str]:
+        """Return the terms that decide without those of labels, which name what stands
+        behind them: "border countries: China"; all where no others are left.
+        """
+        labels = [label for chunk in chunks for label in _LABEL.findall(chunk.text)]
+        return terms - set(self.terms(" ".join(labels))) or terms
 
     def _said(self, text: str) -> set[str]:
         """Return the terms of a text, and the keys of the countries that it names."""

@@ -16,6 +16,7 @@ __all__ = [
     "is_chart",
     "split_statements",
     "statements",
+    "states_none",
 ]
 
 MAX_STATEMENT_CHARACTERS = 300
@@ -38,6 +39,12 @@ figure.
 _NAME = re.compile(r"[^,;:.!?\d]+")
 _LABEL = re.compile(r"([^\W\d_a-z][^:]{0,79}?): ")
 _CLAUSE_END = re.compile(r"(?<=;)\s+")
+_NONE = re.compile(r"\W*(?:none|no|not|0|na|n/a)\b(?![.,]\d)", re.IGNORECASE)
+
+
+def states_none(text: str) -> bool:
+    """Return whether a text says first that there is none: "0 km (landlocked)"."""
+    return _NONE.match(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

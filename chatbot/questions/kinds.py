@@ -37,6 +37,8 @@ _AVERAGE, _TOTAL = (
     pattern(r"\b{average}\b"),
     pattern(r"\b(?:sum|combined|together|total)\b"),
 )
+_ON_AVERAGE = pattern(r"\bon {average}\b")
+_OF_NAMED = pattern(r"\b{of_named}\b")
 _ALL = pattern(
     r"\b(?:all|every|across|among|over|these|the)\W+(?:\w+\W+){0,2}{countries}\b"
 )
@@ -156,7 +158,7 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     elif kind == "value" and (_SERIES.search(reading.text) or is_span):
         kind = "series"
     elif countries > 1:
-        kind = "comparison"
+        kind = _of_named(plain, countries)
     elif kind == "value" and asks_for_prose(plain):
         kind = "prose"
     topic = plain
@@ -256,6 +258,18 @@ def _of_all(plain: str, bound: Bound | None) -> Kind:
     return "aggregate" if is_aggregate else "value"
 
 
+def _of_named(plain: str, countries: int) -> Kind:
+    """Return whether the countries that a question names are added up or averaged, or
+    compared. Of two the average is more often that of each: "average income in Kenya
+    and Mali".
+    """
+    if _OF_NAMED.search(plain):
+        return "aggregate"
+    if countries > 2 and _AVERAGE.search(plain) and not _ON_AVERAGE.search(plain):
+        return "aggregate"
+    return "comparison"
+
+
 def _numbers(plain: str) -> list[Figure]:
     return [
         one for one in figures(plain, comma=comma_decimals(plain)) if one.year is None
@@ -319,6 +333,7 @@ def _is_negated(text: str, place: int) -> bool:
 
 _THANKS, _SERVICE_WORDS = words("thanks_words"), words("service_words")
 _GREETING_WORDS = words("greeting_words") | _THANKS
+_PRAISE = words("praise_words")
 
 
 def small_talk(text: str) -> Literal["", "thanks", "greeting"]:
@@ -331,9 +346,12 @@ def small_talk(text: str) -> Literal["", "thanks", "greeting"]:
         not message_words.isdisjoint({"you", "i"})
         and message_words <= _GREETING_WORDS | _SERVICE_WORDS
     )
+    if not message_words.isdisjoint(_THANKS):
+        is_thanks = is_of_program or message_words <= _GREETING_WORDS | _PRAISE
+        return "thanks" if is_thanks else ""
     if not message_words or not (message_words <= _GREETING_WORDS or is_of_program):
         return ""
-    return "greeting" if message_words.isdisjoint(_THANKS) else "thanks"
+    return "greeting"
 
 
 _OVERVIEW, _SAYING, _ORIGIN = (

@@ -15,6 +15,7 @@ from ..domain.documents import to_score
 from ..domain.protocols import Catalog
 from ..domain.request import RequestContext
 from ..domain.scope import SearchText
+from ..language.sentences import PROSE_SENTENCE
 from ..questions.reading import YEAR
 from .features import (
     WEIGHTS,
@@ -184,8 +185,9 @@ def by_edition(
     names, else the edition of that year; of several the newest. If the first line has
     the best vector score too, it is clear what is asked, and two of its older editions
     stand behind the first passage: they may say more. Where the question names a year
-    of figures, only those with such a figure do: it may have been revised. Where
-    someone chose years, all stay.
+    of figures, only those with such a figure do: it may have been revised. Where it
+    asks for reasons, only those with a sentence do. Where someone chose years, all
+    stay.
     """
     if scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return list(hits)
@@ -207,9 +209,6 @@ def by_edition(
     first = 0  # of the chosen, before another line's
     for key in keys:
         hit = ordered[key].pop(0)
-        says_more = not text.figure_years or matched(
-            text.figure_years, hit.chunk.figure_years
-        )
         if edition_of(hit) == best[key]:
             first += key == keys[0] and first == len(chosen)
             chosen.append(hit)
@@ -217,13 +216,20 @@ def by_edition(
             is_clear
             and key == keys[0]
             and edition_of(hit) < best[key]
-            and says_more
+            and _may_say_more(hit.chunk, text)
             and len(more) < OLDER_SHOWN
         ):
             more.append(hit)
         else:
             others.append(hit)
     return [*chosen[:first], *more, *chosen[first:], *others]
+
+
+def _may_say_more(older: Chunk, text: SearchText) -> bool:
+    """Return whether an older edition may say more than the newest one."""
+    if text.figure_years:
+        return bool(matched(text.figure_years, older.figure_years))
+    return not text.prose or PROSE_SENTENCE.search(older.text) is not None
 
 
 def _preference(hit: SearchHit, text: SearchText) -> tuple[int, int, int, int]:

@@ -32,6 +32,11 @@ def read(text: str) -> tuple[Reading, Operation]:
         ("How many times as large as Laos is Chad?", "ratio", ()),
         ("By how much in percent is Ghana richer than Chad?", "per_cent", ()),
         ("How much did Ghana's population grow from 2021 to 2023?", "gain", ()),
+        (
+            "By how many percentage points did Ghana's debt fall from 2021 to 2023?",
+            "gain",
+            (),
+        ),
         ("Is Chad poorer than Laos?", "verdict", ()),
         ("Chad or Laos, which has more cattle?", "verdict", ()),
         ("What is exported less what is imported by Chad, minus aid?", "", ()),

@@ -84,6 +84,14 @@ def test_older_editions_of_the_first_line_alone_come_behind_its_newest() -> None
     assert set(found[6:]) == {"even older", "a 2021", "b 2021", "c 2021"}
 
 
+def test_to_a_question_for_reasons_older_editions_say_more_only_in_sentences() -> None:
+    reasons = replace(NO_YEAR, prose=True)
+    assert ordered([OLD, OTHER, NEW], reasons) == ["new", "other", "old"]
+    text = "Prices rose because the harvest failed twice and imports were late."
+    told = replace(OLD, chunk=replace(OLD.chunk, text=text))
+    assert ordered([told, OTHER, NEW], reasons) == ["new", "old", "other"]
+
+
 def test_where_another_heading_is_nearer_in_meaning_older_editions_come_after_all() -> (
     None
 ):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ...domain import SearchHit
 from ...domain.scope import NamedCountry
 from ...language.markdown import escape_markdown
+from ...language.statements import states_none
 from ...language.zones import zones_in
 from ...models.chat.extractive import MAX_QUOTATIONS
 from ...search.mentions import names_country
@@ -44,9 +45,7 @@ class IsEnough:
         verdict = "nothing" if empty else turn.judge.verdict(turn.reading, hits)
         if hits and (is_zone_asked(turn, hits) or self._is_row_named(turn, hits)):
             verdict = "answers"
-        may_doubt = turn.has_model and not turn.is_general
-        if verdict == "nothing" and not empty and may_doubt:
-            # A doubt, which a model can tell from a fact.
+        if verdict == "nothing" and not empty and self._may_tell(turn, hits[0]):
             verdict = "closest"
         if verdict == "nothing" and keep_naming(turn):
             return None
@@ -56,6 +55,14 @@ class IsEnough:
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
         return None
+
+    def _may_tell(self, turn: Turn, hit: SearchHit) -> bool:
+        """Return whether a doubtful passage may answer: a model can tell a doubt from
+        a fact, and that there are none says something to whoever takes some for
+        granted.
+        """
+        can_write = turn.has_model and not turn.is_general
+        return can_write or states_none(hit.chunk.text)
 
     def _of_plan(self, turn: Turn, dialogue: Dialogue) -> Draft | None:
         """End a question for which the model's searches found nothing. Whether passages

@@ -33,6 +33,7 @@ from ...questions.kinds import (
     is_wish,
     read_request,
     thing_asked,
+    without_countries_asked_for,
 )
 from ...questions.operations import read_course, read_operation, read_units
 from ...questions.reading import (
@@ -61,7 +62,7 @@ from ..figure_questions import FigureQuestions, steps_of, verdict
 from ..figure_sentences import in_words, numbered, over_years, side_by_side
 from ..figure_steps import in_unit
 from ..figure_tables import FigureTables, IndicatorFigures
-from ..figure_words import MOST_COLUMNS, Rendered
+from ..figure_words import MOST_COLUMNS, Rendered, lacking
 from ..table_rows import AskedWords, FoundTables, RowFigures, RowReader
 from ..turn import Turn
 from ..word_sets import WordSets
@@ -186,7 +187,8 @@ class FigureTool:
         if turn.is_foreign or asks_several(reading):
             return None
         scope = turn.question.scope
-        scope = scope.having(COUNTRY, about or self.catalog.values(COUNTRY, scope))
+        subjects = about or list(map(str, self.catalog.values(COUNTRY, scope)))
+        scope = scope.having(COUNTRY, subjects)
         years = editions(scope, self.catalog)
         newest = scope.having(YEAR, years[-1:]) if years else None
         asked = read_word_set(reading, request)
@@ -194,7 +196,7 @@ class FigureTool:
             sets = WordSets(self.store, self.tables.index, turn.analyzer.terms)
             # Where no index of words answers, the search by vectors may.
             with suppress(SearchEngineError):
-                found = sets.answer(asked, newest or scope, scope, turn.say)
+                found = sets.answer(asked, newest or scope, scope, subjects, turn.say)
                 if found is not None:
                     return found
         if request.kind in {"value", "prose"}:
@@ -214,7 +216,11 @@ class FigureTool:
         if not measured or self._is_of_others(turn, request, measured[0]):
             return None
         stated = [named.condition for named in reading.figure_years]
-        return self.render(request, measured, about, stated, turn.say)
+        rendered = self.render(request, measured, about, stated, turn.say)
+        if rendered and request.kind in OF_ALL:
+            without = lacking(subjects, measured[0].by_subject, turn.say)
+            rendered.text = "\n\n".join(filter(None, [rendered.text, without]))
+        return rendered
 
     def _is_of_others(
         self, turn: Turn, request: Request, indicator: IndicatorFigures
@@ -345,7 +351,10 @@ class FigureTool:
         glossary's names for that figure.
         """
         chunk = passage.hit.chunk
-        if asks_for_person(turn.reading.text):
+        text = turn.reading.text
+        # Names of people or countries are no figure.
+        asks_for_names = without_countries_asked_for(text) != text
+        if asks_for_names or asks_for_person(text):
             return ""
         if self.asked_for(turn)[0].kind != "value":
             return ""

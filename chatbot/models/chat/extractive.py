@@ -19,12 +19,14 @@ from ...domain.documents import SECTION_SEPARATOR, word_scores
 from ...domain.request import RequestContext
 from ...language.detection import analyzer_for
 from ...language.markdown import quotation_item
+from ...language.sentences import PROSE_SENTENCE
 from ...language.statements import (
     Statement,
     split_statements,
     statements,
 )
 from ...language.words import speaking
+from ...questions.kinds import asks_for_prose
 from ...questions.reading import NAME
 
 MAX_QUOTATIONS = 3
@@ -64,6 +66,7 @@ class ExtractiveChatModel:
         """
         passages = [passage for passage in passages if not passage.hit.chunk.is_summary]
         names = NAME.findall(question)
+        is_prose = asks_for_prose(question)
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
         has_statements = any(map(statements, passages))
@@ -94,7 +97,10 @@ class ExtractiveChatModel:
             if len(chosen) == MAX_QUOTATIONS or not is_room:
                 break
             if not chosen:
-                closest = _cosine(passage)
+                # Reasons are further from a question for them than figures, which do
+                # not tell any.
+                if not is_prose or PROSE_SENTENCE.search(chunk.text):
+                    closest = _cosine(passage)
                 # No heading names what is asked: the passages of the document are in
                 # the order of the words that tell them apart, however far in meaning.
                 if passage.hit.heading_score is None:

@@ -30,6 +30,7 @@ from chatbot.language.words import speaking
 from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration
 from chatbot.library.sources import Source, make_document
+from chatbot.search.relevance import Judge
 from tests.answering.modes.conftest import question, scope
 from tests.asking import Finished, by_mode
 from tests.conftest import AddReport, write_report
@@ -266,6 +267,29 @@ class TestNothingFound:
             ).rstrip()
             == found.response
         )
+
+    def test_a_doubtful_passage_that_states_none_is_quoted(
+        self,
+        services: Services,
+        add_report: AddReport,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Who asks for seaports takes for granted that there are some."""
+        text = "# Nepal\n\n## Geography\n\n### Maritime claims\n\nnone (landlocked)\n"
+        add_report(text, "nepal", country_name="Nepal", year=2021)
+        monkeypatch.setattr(Judge, "verdict", lambda *_: "nothing")
+        with build(services.settings.override(chat_model="extractive")) as quoting:
+            found = answer(
+                run(
+                    quoting, question("Which seaports are there?", country_name="Nepal")
+                )
+            )
+            refused = answer(
+                run(quoting, question("Which seaports are there?", country_name="Mali"))
+            )
+        assert "none (landlocked)" in found.response
+        assert found.trace.closest_only
+        assert not refused.citations
 
     def test_general_answers_without_sources_in_one_call(
         self, services, server
