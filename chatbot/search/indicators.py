@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..domain import Chunk, Scope
-from ..domain.documents import Matrix
+from ..domain.documents import Matrix, ScoreArray, Vector
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import Catalog, Embedder, Passages
 from ..domain.request import RequestContext
@@ -29,6 +29,7 @@ from .weights import read_weight
 
 WORDS = read_weight("labels.words")
 SURE = read_weight("labels.sure")
+KEPT_TOPICS = int(read_weight("labels.topics"))
 KEPT_LABELS, KEPT_PHRASES = 20_000, 20_000
 """Labels whose words are kept, and phrases of headings whose vectors are: 30 MB at 384
 dimensions.
@@ -98,6 +99,7 @@ class _Phrases:
         self.groups: dict[Key, _Group] = {}
         self.vectors: Matrix = np.empty((0, 0), np.float32)
         self._terms = terms
+        self._cosines: dict[str, tuple[ScoreArray, list[float]]] = {}
         self._phrases: dict[tuple[str, str], list[str]] = defaultdict(list)
         for entry in entries:
             if entry.heading:
@@ -139,6 +141,22 @@ class _Phrases:
                 terms, frozenset().union(*terms), start, len(self.groups)
             )
             start += len(phrases)
+
+    def cosines(self, topic: str, vector: Vector) -> tuple[ScoreArray, list[float]]:
+        """Return the cosine of a topic's vector to each phrase, and the highest of each
+        group. A question compares a few topics, each several times.
+        """
+        vectors = self.vectors
+        kept = self._cosines.get(topic)
+        if kept is None or len(kept[0]) < len(vectors):
+            starts = [group.start for group in self.groups.values()]
+            # All at once, and not by `@`: its threads take 27 ms of CPU while they
+            # wait.
+            near = np.vecdot(vectors, vector)
+            kept = near, np.maximum.reduceat(near, starts).tolist()
+            self._cosines = dict([*self._cosines.items()][-KEPT_TOPICS:])
+            self._cosines[topic] = kept
+        return kept
 
     def of(self, heading: str, label: str | None) -> list[str]:
         """Return the phrases of a key."""
@@ -282,13 +300,13 @@ class IndicatorIndex:
         the glossary and of ``keys``: the same question weighs the same.
         """
         phrases = self._current()
+        topic = self.compared_text(topic)
+        vector = self._embedder.embed_query(topic, request=request)
         with self._lock:
             if new := [key for key in dict.fromkeys(keys) if key not in phrases.groups]:
                 phrases.add(new, self._embedder)
             groups = {key: phrases.groups[key] for key in keys}
-            vectors = phrases.vectors
-            starts = [group.start for group in phrases.groups.values()]
-        topic = self.compared_text(topic)
+            cosines, nearest = phrases.cosines(topic, vector)
         others = [
             group
             for (name, label), group in groups.items()
@@ -300,9 +318,6 @@ class IndicatorIndex:
             lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term]))
         )
         topic_words = Topic(frozenset(self._terms(topic)), weight)
-        # All at once, and not by `@`: its threads take 27 ms of CPU while they wait.
-        cosines = np.vecdot(vectors, self._embedder.embed_query(topic, request=request))
-        nearest = np.maximum.reduceat(cosines, starts).tolist()
         nearness: dict[Key, Near] = {}
         for key, group in groups.items():
             if nearest[group.number] < least - WORDS:
@@ -321,7 +336,10 @@ class IndicatorIndex:
         years, which no heading names. Of a question for a share only the other words
         that say something: most headings are a share of something.
         """
+        lower = topic.lower()
         for in_full, abbreviation in self._current().abbreviations.items():
+            if in_full.lower() not in lower:
+                continue
             topic = re.sub(
                 rf"\b{re.escape(in_full)}\b", abbreviation, topic, flags=re.IGNORECASE
             )

@@ -322,3 +322,12 @@ class TestHeadings:
         assert self.order(
             "population", [hit("a", 2021, "", score=1), hit("b", 2021, "", score=2)]
         ) == ["a", "b"]
+
+
+def test_a_topic_is_compared_again_with_headings_that_come_later() -> None:
+    index = IndicatorIndex(HashingEmbedder(64), analyzer("english"))
+    [first] = index.near("inflation", ["Inflation"])
+    again, later = index.near("inflation", ["Inflation", "Inflation rate"])
+    assert first == again
+    assert later is not None
+    assert 0 < later.score < again.score
