@@ -63,7 +63,7 @@ class UnusedWords:
                 phrases += [entry.term, *entry.other_words]
         texts = [chunk.search_text for chunk in chunks]
         missing = self._missing(question, [*phrases, *texts])
-        if not missing:
+        if not missing or not phrases:
             return ()
         topic = asking_part(question)
         vectors = self.judge.embedder.embed_documents(phrases)

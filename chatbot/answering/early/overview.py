@@ -98,13 +98,15 @@ class _QuotedOverview(Prose):
         if self._table is not None:
             parts.append(self._table.text)
         by_id = {passage.hit.chunk.id: passage for passage in context.passages}
-        parts += self._statements(turn, by_id)
+        said = list(self._statements(turn, by_id))
         for passage in context.passages:
             # A summary that is made by a program is no quotation.
             if passage.hit.chunk.is_summary:
                 text = escape_markdown(passage.hit.chunk.text)
-                parts.append(f"{text} [{passage.number}]")
-        return "\n\n".join(parts)
+                said.append(f"{text} [{passage.number}]")
+        if not said and self._table is None:
+            said = self._beginning(turn, context)
+        return "\n\n".join([*parts, *said])
 
     def _statements(self, turn: Turn, passages: Mapping[str, Passage]) -> Iterator[str]:
         """Yield the statements of the report that say what the sentences of its summary
@@ -119,12 +121,23 @@ class _QuotedOverview(Prose):
                 continue
             words = set(sentence.text.split())
             shared = [len(words.intersection(text.split())) for text in texts]
-            text = texts[shared.index(max(shared))]
-            chunk = passage.hit.chunk
-            names = (name for name in (chunk.title, chunk.heading) if name)
-            where = turn.say(", ").join(names)
-            quotation = Quotation(passage.number, where, " ".join(text.split()))
-            yield quotation_item(quotation, turn.say)
+            yield _item(turn, passage, texts[shared.index(max(shared))])
+
+    def _beginning(self, turn: Turn, context: Context) -> list[str]:
+        """Return the first statements of a report that is too short for a summary."""
+        first: list[str] = []
+        for passage in context.passages:
+            for statement in statements(passage):
+                first.append(_item(turn, passage, statement.text))
+        return first[:MAX_SENTENCES]
+
+
+def _item(turn: Turn, passage: Passage, text: str) -> str:
+    chunk = passage.hit.chunk
+    names = (name for name in (chunk.title, chunk.heading) if name)
+    where = turn.say(", ").join(names)
+    quotation = Quotation(passage.number, where, " ".join(text.split()))
+    return quotation_item(quotation, turn.say)
 
 
 def subject_of(turn: Turn) -> tuple[DocumentRecord | None, bool]:

@@ -99,6 +99,22 @@ def test_what_is_here_is_told_without_a_search(
     assert "| Population | 52,428,290 (2023 est.) [1] |" in response
 
 
+def test_a_report_that_is_too_short_for_a_summary_is_told_by_its_beginning(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("short")
+    with bench(folder, chat_model="extractive") as opened:
+        text = "# Fines\n\n## Late books\n\nA late book costs 2 pounds a week.\n"
+        add(opened.services, folder, text, "fines", year=1999)
+        scope = Scope.of({"year": Values((1999,))})
+        queries = [*CASES["what_is_here"], "Give me an overview of the library"]
+        told = {
+            query: opened.ask("auto", query=query, scope=scope) for query in queries
+        }
+    responses = {query: one.answer.response for query, one in told.items()}
+    assert [q for q, text in responses.items() if "2 pounds a week" not in text] == []
+
+
 def test_a_greeting_with_a_question_about_the_library_is_answered_with_both(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
