@@ -25,8 +25,9 @@ _SPELLINGS += [
     if n > 1
 ]
 """One in three."""
+_GROUPS = [f"(?P<u{n}>{spelling})" for n, (_, _, spelling) in enumerate(_SPELLINGS)]
 _UNIT = re.compile(
-    rf"[\s-]?(?:{'|'.join(f'(?P<u{place}>{one[2]})' for place, one in enumerate(_SPELLINGS))})"  # noqa: E501
+    rf"[\s-]?(?:{'|'.join(_GROUPS)})"
     r"(?![\w²³]|(?<=0)[.,\s]?000)"
 )
 """Per 100,000 is not per 100."""
@@ -59,6 +60,10 @@ word calls rounded.
 """
 SMALL_COUNT = 100
 """A smaller number without a unit is a count, which nobody rounds."""
+MIN_YEAR = 1900
+"""An earlier number is hardly a figure's year."""
+HEDGE_CHARACTERS = 24
+"""A word that says that a figure is rounded stands so close before it."""
 
 
 class Amount(NamedTuple):
@@ -99,15 +104,18 @@ class Amount(NamedTuple):
         """
         if not self.measures_as(true):
             return False
-        factor = true.size / self.size if self.measure and true.measure else Decimal(1)
-        return any(
-            claimed == value or self._is_near(claimed, value, converted=factor != 1)
-            for claimed in self.values
-            for value in (
-                one * factor
-                for one in (*true.figure.values, *true.figure.parts, *true.also)
-            )
-        )
+        factor = Decimal(1)
+        if self.measure and true.measure:
+            factor = true.size / self.size
+        is_converted = factor != 1
+        for true_value in (*true.figure.values, *true.figure.parts, *true.also):
+            value = true_value * factor
+            for claimed in self.values:
+                if claimed == value:
+                    return True
+                if self._is_near(claimed, value, is_converted=is_converted):
+                    return True
+        return False
 
     def shares_year(self, other: Self) -> bool:
         """Return whether both may be of one year."""
@@ -117,41 +125,43 @@ class Amount(NamedTuple):
 
     def measures_as(self, other: Self) -> bool:
         """Return whether both units are of one kind, as far as they are known."""
-        if (
-            not self.measure
-            or not other.measure
-            or (self.measure, self.size) == (other.measure, other.size)
-        ):
+        if not self.measure or not other.measure:
             return True
-        return self.measure == other.measure and bool(self.size and other.size)
+        if self.measure != other.measure:
+            return False
+        return self.size == other.size or bool(self.size and other.size)
 
-    def _is_near(
-        self, claimed: Decimal, true: Decimal, *, converted: bool = False
-    ) -> bool:
+    def _is_near(self, claimed: Decimal, true: Decimal, *, is_converted: bool) -> bool:
         """Return whether ``true`` is rounded to the digits of ``claimed``; zeros at its
         end may be digits or not.
         """
-        if not claimed or not true or self.figure.year or (claimed > 0) != (true > 0):
+        if not claimed or not true or self.figure.year:
+            return False
+        if (claimed > 0) != (true > 0):
+            return False
+        if not self.rounding and not is_converted and self._is_count(claimed):
             return False
         error = abs(true - claimed) / abs(true)
-        digits = len(claimed.normalize().as_tuple().digits)
-        is_count = (
-            self.figure.bare
-            and abs(claimed) < SMALL_COUNT
-            and not (self.measure or claimed % 1)
-        )
-        if is_count and not self.rounding and not converted:
+        if error > self._tolerance(claimed):
             return False
-        is_bound = self.rounding not in ((), NEAREST) or (
-            self.measure == "share" and self.size > PERCENT
-        )
-        if error > (
-            BROADLY if is_bound else ROUGHLY if self.rounding or digits > 1 else CLOSELY
-        ):
-            return False
-        return (converted and error <= CLOSELY) or rounds_to(
-            abs(true), abs(claimed), self.rounding or NEAREST
-        )
+        if is_converted and error <= CLOSELY:
+            return True
+        return rounds_to(abs(true), abs(claimed), self.rounding or NEAREST)
+
+    def _is_count(self, value: Decimal) -> bool:
+        """Return whether a value of it is a small count, which nobody rounds."""
+        is_small = abs(value) < SMALL_COUNT and not value % 1
+        return is_small and self.figure.bare and not self.measure
+
+    def _tolerance(self, value: Decimal) -> Decimal:
+        """Return the largest relative error of a value that is rounded as it is."""
+        is_part = self.measure == "share" and self.size > PERCENT
+        if is_part or self.rounding not in ((), NEAREST):
+            return BROADLY
+        digits = len(value.normalize().as_tuple().digits)
+        if self.rounding or digits > 1:
+            return ROUGHLY
+        return CLOSELY
 
 
 def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = NEAREST) -> bool:
@@ -168,43 +178,56 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     """Return the amounts of a sentence in order ("35 births/1,000 people" is one)."""
     same = unify_signs(text)
     in_text = figures(same, comma=comma)
+    if not in_text:
+        return []
     lower = lowered(same)
-    result = list[Amount]()
-    falling = bool(in_text) and _FALLING.search(lower) is not None
-    for figure, years in zip(
-        in_text, _years(lower, in_text, bound_years(same, in_text)), strict=True
-    ):
+    is_falling = _FALLING.search(lower) is not None
+    all_years = _years(lower, in_text, bound_years(same, in_text))
+    result: list[Amount] = []
+    for figure, years in zip(in_text, all_years, strict=True):
         if result and figure.start < result[-1].end:
             continue
-        measure = ""
-        size = Decimal(1)
-        end = figure.end
-        if figure.unit:
-            measure, size = (
-                ("share", PERCENT) if figure.unit == "%" else (figure.unit, size)
-            )
-        elif (
-            not figure.year
-            and (match := _UNIT.match(lower, figure.end))
-            and match.lastgroup is not None
-        ):
-            measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
-            end = match.end()
-        hedge = (
-            None
-            if figure.year
-            # A word that says that it is rounded stands shortly before a figure.
-            else HEDGE.search(lower[max(0, figure.start - 24) : figure.start])
-        )
-        rounding = _ROUNDING[hedge.lastgroup] if hedge and hedge.lastgroup else ()
-        result.append(Amount(figure, measure, size, years, end, falling, rounding))
-    for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
-        one = result[place]
-        after = result[place + 1]
-        is_open = not (one.measure or one.figure.year) and after.measure
-        if is_open and _SHARE_UNIT.fullmatch(lower, one.end, after.figure.start):
-            result[place] = one._replace(measure=after.measure, size=after.size)
+        measure, size, end = _unit_of(figure, lower)
+        rounding = _rounding_of(figure, lower)
+        result.append(Amount(figure, measure, size, years, end, is_falling, rounding))
+    _share_units(result, lower)
     return result
+
+
+def _unit_of(figure: Figure, lower: str) -> tuple[str, Decimal, int]:
+    """Return the measure and size of a figure's unit, and where it ends."""
+    if figure.unit == "%":
+        return "share", PERCENT, figure.end
+    if figure.unit or figure.year:
+        return figure.unit, Decimal(1), figure.end
+    match = _UNIT.match(lower, figure.end)
+    if match is None or match.lastgroup is None:
+        return "", Decimal(1), figure.end
+    measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
+    return measure, size, match.end()
+
+
+def _rounding_of(figure: Figure, lower: str) -> Texts:
+    """Return how the words shortly before a figure say that it is rounded."""
+    if figure.year:
+        return ()
+    hedge = HEDGE.search(lower[max(0, figure.start - HEDGE_CHARACTERS) : figure.start])
+    if hedge is None or hedge.lastgroup is None:
+        return ()
+    return _ROUNDING[hedge.lastgroup]
+
+
+def _share_units(in_order: list[Amount], lower: str) -> None:
+    """Give amounts the unit of the one behind: 160,000 to 227,000 sq mi."""
+    for position in range(len(in_order) - 2, -1, -1):
+        amount = in_order[position]
+        behind = in_order[position + 1]
+        if amount.measure or amount.figure.year or not behind.measure:
+            continue
+        if _SHARE_UNIT.fullmatch(lower, amount.end, behind.figure.start):
+            in_order[position] = amount._replace(
+                measure=behind.measure, size=behind.size
+            )
 
 
 def _years(
@@ -216,36 +239,42 @@ def _years(
     the years before it are of.
     """
     current = frozenset[int]()
-    place = 0
+    end = 0
     is_open = False
     is_after_year = False
-    before: frozenset[int] | None = None
+    last_bound: frozenset[int] | None = None
     for index, figure in enumerate(in_text):
-        gap = text[place : figure.start]
+        gap = text[end : figure.start]
+        end = figure.end
         if figure.year and figure.bare:
             joins = is_after_year and _JOINS_YEARS.fullmatch(gap) is not None
             is_open = (joins and is_open) or _OPEN_YEAR.search(gap) is not None
-            is_behind = before is not None and (
-                figure.year in before or "(" in gap.rpartition(")")[2]
-            )
-            # An earlier number is hardly a figure's year.
-            if (
-                is_open
-                or is_behind
-                or figure.year < 1900
-                or _OF_EDITION.match(text, figure.end)
-            ):
+            if not joins:
+                current = frozenset()
+            if is_open or _is_of_no_other(figure, text, gap, last_bound):
                 current = frozenset()
             else:
-                current = (current if joins else frozenset()) | {figure.year}
+                current |= {figure.year}
             is_after_year = True
-        else:
-            if not is_after_year and _CONTRAST.search(gap):
-                current = frozenset()
-            bound[index], before, is_after_year = (
-                bound[index] or current,
-                bound[index],
-                False,
-            )
-        place = figure.end
+            continue
+        if not is_after_year and _CONTRAST.search(gap):
+            current = frozenset()
+        last_bound = bound[index]
+        bound[index] = last_bound or current
+        is_after_year = False
     return bound
+
+
+def _is_of_no_other(
+    year: Figure, text: str, gap: str, last_bound: frozenset[int] | None
+) -> bool:
+    """Return whether a year is of an edition, or of the figure before it.
+
+    ``gap``: the text between them. ``last_bound``: that figure's years, None without
+    one.
+    """
+    if (year.year or 0) < MIN_YEAR or _OF_EDITION.match(text, year.end):
+        return True
+    if last_bound is None:
+        return False
+    return year.year in last_bound or "(" in gap.rpartition(")")[2]

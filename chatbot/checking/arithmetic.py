@@ -124,12 +124,12 @@ def pair_results(
     """Yield the operations on two figures in this order, and what they give."""
     if not first.size or not second.size:
         return
-    left = first.base
-    right = second.base
     if not first.measures_as(second):
         if first.measure == "share" and claim.measures_as(second):
-            yield "product", left * right
+            yield "product", first.base * second.base
         return
+    left = first.base
+    right = second.base
     if first.measure != second.measure:
         # The unit of one is that of both: "3,334 of 3,819 km".
         left /= first.size
@@ -138,9 +138,17 @@ def pair_results(
         unit = Decimal(1) if claim.measure else first.size
         yield "difference", (left - right) / unit
         yield "sum", (left + right) / unit
-    if right and claim.measure in ("", "ratio", "share"):
+    if right:
+        yield from _ratios(claim, left, right)
+
+
+def _ratios(
+    claim: Amount, left: Decimal, right: Decimal
+) -> Iterator[tuple[str, Decimal]]:
+    """Yield one value as a part of another, and as a change of it."""
+    if claim.measure in ("", "ratio", "share"):
         yield "ratio", left / right
-    if right and claim.measure == "share":
+    if claim.measure == "share":
         change = (left - right) / right
         yield "increase" if change > 0 else "decrease", change
 

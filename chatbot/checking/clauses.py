@@ -5,7 +5,7 @@ a table cell, a sentence. Also finds the places of findings.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import compress, count, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..domain.chat import Mark
@@ -41,6 +41,10 @@ _KEPT = "\ue000"
 """Stands for white space at which no sentence ends."""
 MAX_TRIES = 50
 """Places that are compared for one mark: "5" is in "15", too."""
+MAX_MARKS = 200
+"""Marks of one answer; more of them tell a reader nothing."""
+MAX_ABBREVIATION = 8
+"""Characters before a full stop in which an abbreviation is looked for."""
 _BEGINS = re.compile(r"(?<![^\W_])(?<!\d[.,](?=\d))")
 _ENDS = re.compile(r"(?![^\W_])(?!(?<=\d)[.,]\d)")
 """Places at which no word and no number goes on."""
@@ -75,41 +79,20 @@ def clauses(response: str) -> Iterator[Clause]:
     before the first, each [n] has the text after it ("Kenya [1] grows by 2 %").
     """
     text, cells = without_tables(response)
-    text = _HEADING.sub(
-        lambda line: line[0] if NUMBERS.search(line[0]) else "", _LITERAL.sub("", text)
-    )
-    text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", text)))
-    text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
-    text = _ORDINAL.sub(rf"\1{_KEPT}", text)
-    text = _AFTER_STOP.sub(
-        lambda stop: (
-            f"{stop[1]}{_KEPT}{stop[2]}"
-            + (
-                ""
-                if _SHORTENED.search(
-                    stop.string[max(0, stop.start() - 8) : stop.end(1)]
-                )
-                else "\n"
-            )
-        ),
-        text,
-    )
-    below = tuple[int, ...]()
-    upwards = list[Clause]()
-    for line in filter(str.strip, reversed(text.split("\n"))):
-        following = (
-            () if line.rstrip().endswith(STOPS) else below
-        )  # a list may have its source in the line after it
+    below: tuple[int, ...] = ()
+    upwards: list[Clause] = []
+    for line in reversed(_as_lines(text)):
+        # A list may have its source in the line after it.
+        following = () if line.rstrip().endswith(STOPS) else below
         for sentence in reversed(sentences(line)):
-            parts = list(_clauses(sentence.replace(_KEPT, " "), following))
-            upwards += reversed(parts)
-            following = parts[0].numbers or following
+            in_sentence = list(_clauses(sentence.replace(_KEPT, " "), following))
+            upwards += reversed(in_sentence)
+            following = in_sentence[0].numbers or following
         below = following
     yield from reversed(upwards)
     for cell in cells:
-        words = (
-            f"{', '.join(filter(None, (cell.column, cell.row)))}: {_words(cell.text)}"
-        )
+        headings = ", ".join(filter(None, (cell.column, cell.row)))
+        words = f"{headings}: {_words(cell.text)}"
         yield Clause(
             _as_read(cell.text),
             words,
@@ -118,6 +101,33 @@ def clauses(response: str) -> Iterator[Clause]:
             cell.numbers,
             place=cell.place,
         )
+
+
+def _as_lines(text: str) -> list[str]:
+    """Return the lines that state something, without Markdown's signs for code, lists,
+    headings and links. `_KEPT` stands in them for white space at which no sentence
+    ends; numbers behind a full stop end a line.
+    """
+    text = _HEADING.sub(_with_source, _LITERAL.sub("", text))
+    text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", text)))
+    text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
+    text = _ORDINAL.sub(rf"\1{_KEPT}", text)
+    text = _AFTER_STOP.sub(_with_numbers_behind, text)
+    return [line for line in text.split("\n") if line.strip()]
+
+
+def _with_source(heading: re.Match[str]) -> str:
+    """Return a heading that cites something, and nothing of others."""
+    return heading[0] if NUMBERS.search(heading[0]) else ""
+
+
+def _with_numbers_behind(stop: re.Match[str]) -> str:
+    """Return a full stop and the numbers behind it, with the end of the sentence behind
+    those, unless the full stop is of an abbreviation.
+    """
+    before = stop.string[max(0, stop.start() - MAX_ABBREVIATION) : stop.end(1)]
+    end = "" if _SHORTENED.search(before) else "\n"
+    return f"{stop[1]}{_KEPT}{stop[2]}{end}"
 
 
 def _clauses(sentence: str, following: tuple[int, ...]) -> Iterator[Clause]:
@@ -134,11 +144,11 @@ def _clauses(sentence: str, following: tuple[int, ...]) -> Iterator[Clause]:
     else:
         cuts = [0, *(group.end() for group in groups[:-1]), len(sentence)]
     for start, end in pairwise(cuts):
-        part = sentence[start:end]
+        text = sentence[start:end]
         yield Clause(
-            _as_read(_JOINT.sub("", part)),
-            _words(part),
-            tuple(cited_numbers(part)),
+            _as_read(_JOINT.sub("", text)),
+            _words(text),
+            tuple(cited_numbers(text)),
             words,
             cited,
             following,
@@ -156,6 +166,48 @@ def _as_read(text: str) -> str:
 # Where the findings of a clause are in the answer: clauses are read without Markdown,
 # answers shown with it.
 
+_Span = tuple[int, int]
+
+
+class _Letters:
+    """The letters and digits of an answer, with where they are in it."""
+
+    def __init__(self, response: str) -> None:
+        self._response = response
+        self._positions = [
+            position for position, sign in enumerate(response) if sign.isalnum()
+        ]
+        self._letters = "".join(response[position] for position in self._positions)
+
+    def locate(self, text: str, span: _Span) -> _Span | None:
+        """Return where a text is within a span, as whole words and numbers, with any
+        signs between them.
+        """
+        letters = "".join(sign for sign in text if sign.isalnum())
+        if not letters:
+            return None
+        at = bisect_left(self._positions, span[0])
+        last = bisect_left(self._positions, span[1])
+        for _ in range(MAX_TRIES):
+            at = self._letters.find(letters, at, last)
+            if at < 0:
+                return None
+            first = self._positions[at]
+            behind = self._positions[at + len(letters) - 1] + 1
+            if _BEGINS.match(self._response, first) and _ENDS.match(
+                self._response, behind
+            ):
+                return self._with_signs(text, letters[0], (first, behind))
+            at += 1
+        return None
+
+    def _with_signs(self, text: str, first_letter: str, span: _Span) -> _Span:
+        """Return the span with the "$" and the "%" of a text, if they are there."""
+        start = span[0] - text.index(first_letter)
+        if start >= 0 and self._response.startswith(text, start):
+            return start, start + len(text)
+        return span
+
 
 def marks_in(
     response: str, findings: Sequence[tuple[Clause, Defect]]
@@ -166,56 +218,33 @@ def marks_in(
     """
     if not findings:
         return ()
-    places = list(compress(count(), map(str.isalnum, response)))
-    letters = "".join(filter(str.isalnum, response))
-
-    def locate(part: str, start: int, end: int) -> tuple[int, int] | None:
-        """Return where ``part`` is between two places, as whole words and numbers, with
-        any signs between them.
-        """
-        of_part = "".join(filter(str.isalnum, part))
-        at, last = (bisect_left(places, place) for place in (start, end))
-        for _ in range(MAX_TRIES if of_part else 0):
-            if (at := letters.find(of_part, at, last)) < 0:
-                return None
-            first = places[at]
-            behind = places[at + len(of_part) - 1] + 1
-            if _BEGINS.match(response, first) and _ENDS.match(response, behind):
-                whole = first - next(
-                    n for n, sign in enumerate(part) if sign.isalnum()
-                )  # with its "$", its "%"
-                is_exact = whole >= 0 and response.startswith(part, whole)
-                return (whole, whole + len(part)) if is_exact else (first, behind)
-            at += 1
-        return None
-
-    marks = list[Mark]()
-    located = None
-    position = (0, 0)
-    # Beyond 200 marks the rest adds nothing.
-    for clause, finding in findings[:200]:
+    letters = _Letters(response)
+    end = len(response)
+    marks: dict[Mark, None] = {}
+    located: Clause | None = None
+    span: _Span | None = (0, 0)
+    for clause, finding in findings[:MAX_MARKS]:
         if clause is not located:
             located = clause
-            end = len(response)
-            position = (
-                locate(clause.text, position[1], end)
-                or locate(clause.text, 0, end)
-                or (0, 0)
-            )
-        start, end = position
-        if not end:
+            behind = span[1] if span else 0
+            span = letters.locate(clause.text, (behind, end))
+            span = span or letters.locate(clause.text, (0, end))
+        if span is None:
             continue
         if finding.kind == "unknown_citation":
-            groups = NUMBERS.finditer(
-                response, start, end + 1
-            )  # the clause ends with its last digit
-            spans = (
-                group.span()
-                for group in groups
-                if int(finding.text) in cited_numbers(group[0])
-            )
-            start, end = next(spans, position)
+            exact = _span_of_number(response, int(finding.text), span)
         else:
-            start, end = locate(finding.text, start, end) or position
-        marks.append(Mark(start, end, finding.kind, finding.text))
-    return tuple(sorted(dict.fromkeys(marks), key=lambda mark: (mark.start, mark.end)))
+            exact = letters.locate(finding.text, span)
+        start, stop = exact or span
+        marks[Mark(start, stop, finding.kind, finding.text)] = None
+    return tuple(sorted(marks, key=lambda mark: (mark.start, mark.end)))
+
+
+def _span_of_number(response: str, number: int, span: _Span) -> _Span | None:
+    """Return where a clause cites a number."""
+    start, last = span
+    # The clause ends with its last digit, before the bracket.
+    for group in NUMBERS.finditer(response, start, last + 1):
+        if number in cited_numbers(group[0]):
+            return group.span()
+    return None

@@ -5,7 +5,8 @@ Differences count only where most of the clause is in the sentence in the same o
 clause in other words is checked for its figures, and for whether they rise or fall.
 """
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -72,6 +73,35 @@ def _count_in(keys: Sequence[str], known: Set[str]) -> int:
     return sum(key in known for key in keys)
 
 
+@dataclass(slots=True)
+class _Differences:
+    """What a clause that repeats a sentence says otherwise.
+
+    ``negations``: how many negators it has more than the sentence.
+    """
+
+    figures: list[Defect] = field(default_factory=list)
+    names: list[Defect] = field(default_factory=list)
+    directions: list[Defect] = field(default_factory=list)
+    negations: int = 0
+
+    def defects(self, tokens: Iterable[Token]) -> list[Defect]:
+        """Return those that change the meaning of the clause and sentence, of which
+        ``tokens`` are.
+        """
+        defects = list(self.names)
+        if len({figure.kind for figure in self.figures}) == 1:
+            # Another order moves figures and years alike.
+            defects = self.figures + defects
+        if not self.negations % 2:
+            return defects + self.directions
+        if self.directions:
+            # "Did not fall" is no fall.
+            return defects
+        negators = [token.text for token in tokens if token.key in NEGATORS]
+        return [*defects, Defect("negation", "".join(negators[:1]))]
+
+
 def align(
     clause: Sequence[Token],
     source: Sequence[Token],
@@ -89,47 +119,38 @@ def align(
     for kind, start, end, _, _ in changes:
         if kind == "equal":
             same += clause[start:end]
-    words = _count_words(same)
-    share = 0.0
-    if len(same) >= MIN_REPEATED_WORDS and _count_words(clause):
-        share = min(len(same) / len(clause), words / _count_words(clause))
+    share = _repetition_share(same, clause)
     if share < MIN_REPETITION_SHARE:
         return share, []
-    figures: list[Defect] = []
-    names: list[Defect] = []
-    direction_changes: list[Defect] = []
-    negations = 0
+    differences = _Differences()
+    has_words = _count_words(same) >= MIN_REPEATED_WORDS
     for kind, start, end, old_start, old_end in changes:
         old = source[old_start:old_end]
-        new = clause[start:end]
         if kind == "equal":
-            figures += _other_figures(old, new, supported)
+            differences.figures += _other_figures(old, clause[start:end], supported)
             continue
         first = start
-        if start == 0 and len(new) > MAX_REPLACED_WORDS:
+        if start == 0 and end > MAX_REPLACED_WORDS:
             # Without a heading in front of it.
             first = max(start, end - len(old))
-            new = clause[first:end]
-        negations += _count_negators(new) - _count_negators(old)
+        new = clause[first:end]
+        differences.negations += _count_negators(new) - _count_negators(old)
         if max(len(new), len(old)) > MAX_REPLACED_WORDS:
             continue
-        direction_changes += _direction_changes(old, new)
-        if words >= MIN_REPEATED_WORDS:
-            replacing = _capitalised(clause, first, end)
-            if _is_another_name(replacing, old, (clause, source), proper):
-                text = " ".join(token.text for token in replacing)
-                names.append(Defect("name", text))
-    differences = names
-    if len({figure.kind for figure in figures}) == 1:
-        # Another order moves figures and years alike.
-        differences = figures + names
-    if not negations % 2:
-        differences += direction_changes
-    elif not direction_changes:
-        # "Did not fall" is no fall.
-        negators = [t.text for t in (*clause, *source) if t.key in NEGATORS]
-        differences.append(Defect("negation", negators[0] if negators else ""))
-    return share, differences
+        differences.directions += _direction_changes(old, new)
+        names = _capitalised(clause, first, end)
+        if has_words and _is_another_name(names, old, (clause, source), proper):
+            text = " ".join(token.text for token in names)
+            differences.names.append(Defect("name", text))
+    return share, differences.defects((*clause, *source))
+
+
+def _repetition_share(same: Sequence[Token], clause: Sequence[Token]) -> float:
+    """Return the share of a clause that ``same``, its tokens in a sentence, are."""
+    words = _count_words(clause)
+    if len(same) < MIN_REPEATED_WORDS or not words:
+        return 0.0
+    return min(len(same) / len(clause), _count_words(same) / words)
 
 
 def _count_words(tokens: Sequence[Token]) -> int:
@@ -192,23 +213,36 @@ def _is_another_name(
     sentences have both. The first word of a sentence is a name if it is one elsewhere,
     or if another name of the passage replaces it.
     """
-    alone = any(token.key in proper for token in names)
-    others: list[Token] = []
-    for token in old:
-        is_name = not token.is_first or alone or token.key in proper
-        if token.is_capital and is_name:
-            others.append(token)
+    others = _names_among(old, proper, beside_name=_are_proper(names, proper))
     if not names or not others:
         return False
     for name in names:
         if any(_is_alike(name, other) for other in others):
             return False
     clause, source = whole
-    keys = {token.key for token in clause if token.is_capital}
-    source_keys = {token.key for token in source if token.is_capital}
-    are_in_source = {name.key for name in names} <= source_keys
-    are_in_clause = any(other.key in keys for other in others)
+    are_in_source = _capital_keys(source).issuperset(name.key for name in names)
+    are_in_clause = not _capital_keys(clause).isdisjoint(name.key for name in others)
     return not (are_in_source and are_in_clause)
+
+
+def _are_proper(names: Sequence[Token], proper: Set[str]) -> bool:
+    return any(token.key in proper for token in names)
+
+
+def _names_among(
+    tokens: Sequence[Token], proper: Set[str], *, beside_name: bool
+) -> list[Token]:
+    """Return the names among words. ``beside_name``: a name replaces them."""
+    names: list[Token] = []
+    for token in tokens:
+        is_name = beside_name or not token.is_first or token.key in proper
+        if token.is_capital and is_name:
+            names.append(token)
+    return names
+
+
+def _capital_keys(tokens: Sequence[Token]) -> set[str]:
+    return {token.key for token in tokens if token.is_capital}
 
 
 def _is_alike(one: Token, other: Token) -> bool:

@@ -339,6 +339,19 @@ class Evidence:
         return [one for one in best if len(one.keys & keys) > 1]
 
 
+def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
+    """Return whether a passage has this amount, and not for another year."""
+    figure = amount.figure
+    if figure.bare:
+        for source in evidence:
+            if not source.around.isdisjoint(figure.values):
+                return True
+    alike = [true for source in evidence for true in source.amounts_like(amount)]
+    if alike or not figure.parts:
+        return any(amount.shares_year(true) for true in alike)
+    return all(any(number in one for one in evidence) for number in figure.parts)
+
+
 def evidence_of(passage: Passage) -> Evidence:
     """Return the evidence of a passage, cached except for attachments, of which nothing
     may be kept (R-A1).

@@ -28,7 +28,14 @@ from .evidence import (
     keys_of,
     label_key,
 )
-from .wording import QUOTATION, normalise, pattern, stem, stems
+from .wording import (
+    QUOTATION,
+    normalise,
+    pattern,
+    stem,
+    stems,
+    without_quotations,
+)
 
 _SPEAKER = (
     r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* "
@@ -222,37 +229,26 @@ class Foreign:
         """Yield the names in an English sentence that neither ``cited`` (else any
         passage) nor the question have.
         """
-        beginnings = (
-            self._all
-            if cited is None
-            else self._given.union(*(one.beginnings for one in cited))
-        )
-        cited = list(self.evidence.values()) if cited is None else cited
+        if not self._is_english:
+            return
+        beginnings = self._all
+        if cited is None:
+            cited = list(self.evidence.values())
+        else:
+            beginnings = self._given.union(*(source.beginnings for source in cited))
         unknown = [
-            (one[0], one.start())
-            for one in (CAPITAL.finditer(sentence.text) if self._is_english else ())
-            if (key := stem(one[0])) not in _NO_NAMES
-            and beginnings.isdisjoint((beginning(key), key[: BEGINNING - 1]))
+            match
+            for match in CAPITAL.finditer(sentence.text)
+            if _is_unknown(stem(match[0]), beginnings)
         ]
-        text = (
-            QUOTATION.sub(lambda quote: " " * len(quote[0]), sentence.text)
-            if unknown
-            else ""
-        )
-        for name, place in unknown:
-            is_figure = any(
-                one.figure.start <= place < one.end for one in sentence.amounts
-            )
-            is_other = (
-                text[place] == " "
-                or is_figure
-                or any(c.start <= place < c.end for c in sentence.countries)
-            )
-            if not is_other and not any(
-                normalise(name) in one.words or one.mentions([name], set())
-                for one in cited
-            ):
-                yield name
+        if not unknown:
+            return
+        text = without_quotations(sentence.text)
+        for match in unknown:
+            if text[match.start()] == " " or _is_in_other(sentence, match.start()):
+                continue
+            if not any(_has_name(source, match[0]) for source in cited):
+                yield match[0]
 
     def is_all(self, sentence: Sentence) -> bool:
         """Return whether hardly a telling word of the sentence is in the cited passages
@@ -288,6 +284,27 @@ class Foreign:
         return frozenset(
             word for phrases in of_headings for phrase in phrases for word in phrase
         )
+
+
+def _is_unknown(key: str, beginnings: Set[str]) -> bool:
+    """Return whether a word is a name that begins like no word that is known."""
+    if key in _NO_NAMES:
+        return False
+    return beginnings.isdisjoint((beginning(key), key[: BEGINNING - 1]))
+
+
+def _is_in_other(sentence: Sentence, position: int) -> bool:
+    """Return whether a word is in a figure or a country's name, which are checked by
+    themselves.
+    """
+    for amount in sentence.amounts:
+        if amount.figure.start <= position < amount.end:
+            return True
+    return any(one.start <= position < one.end for one in sentence.countries)
+
+
+def _has_name(source: Evidence, name: str) -> bool:
+    return normalise(name) in source.words or source.mentions([name], set())
 
 
 def _names(evidence: Evidence, country: NamedCountry) -> bool:

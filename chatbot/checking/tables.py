@@ -6,6 +6,7 @@ clear.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..domain.tables import Texts
 from ..language.analysis import WORD_PATTERN
@@ -96,37 +97,53 @@ def _checked_cells(
     of_columns, of_rows = _sources(head, rows)
     first = 0 if _words(head[0]) in names.values() else 1
     checked = [row[:first] for row in rows]
-    gone = list[str]()
+    emptied: list[str] = []
     is_sourced = False
     for row, of_row, result in zip(rows, of_rows, checked, strict=True):
         label = row[0] if first and row else ""
-        for cell, above, of_column in zip(
-            row[first:], head[first:], of_columns[first:], strict=False
-        ):
-            allowed = {
-                number
-                for name in _sides_of(label, above, names)
-                for number in sides[name]
-            }
-            says = not _says_nothing(cell)
-            cited = cited_numbers(cell)
-            given = (
-                [n for n in (*of_column, *of_row) if n in allowed]
-                if says and not cited
-                else []
-            )
-            if not allowed.isdisjoint([*cited, *given]):
-                is_sourced = is_sourced or says
-                result.append(
-                    " ".join(
-                        [cell, *(f"[{number}]" for number in dict.fromkeys(given))]
-                    )
-                )
-                continue
-            if says:
-                gone.append(", ".join(filter(None, (heading(label), heading(above)))))
-            result.append(EMPTY if says or cited else cell)
-    return checked, gone, is_sourced
+        for column in range(first, min(len(row), len(head))):
+            allowed: set[int] = set()
+            for name in _sides_of(label, head[column], names):
+                allowed.update(sides[name])
+            from_headings = [*of_columns[column], *of_row]
+            cell = _checked_cell(row[column], allowed, from_headings)
+            is_sourced = is_sourced or cell.is_sourced
+            if cell.is_emptied:
+                headings = (heading(label), heading(head[column]))
+                emptied.append(", ".join(filter(None, headings)))
+            result.append(cell.text)
+    return checked, emptied, is_sourced
+
+
+class _CheckedCell(NamedTuple):
+    """``is_sourced``: it states something that it cites. ``is_emptied``: it stated
+    something without a source.
+    """
+
+    text: str
+    is_sourced: bool = False
+    is_emptied: bool = False
+
+
+def _checked_cell(
+    cell: str, allowed: Collection[int], from_headings: Iterable[int]
+) -> _CheckedCell:
+    """Check one cell. ``allowed``: the passages of its sides; ``from_headings``: those
+    that its row and column cite.
+    """
+    states = not _says_nothing(cell)
+    cited = cited_numbers(cell)
+    if states and not cited:
+        cited = [number for number in from_headings if number in allowed]
+        cell = _with_numbers(cell, cited)
+    if any(number in allowed for number in cited):
+        return _CheckedCell(cell, is_sourced=states)
+    return _CheckedCell(EMPTY if states or cited else cell, is_emptied=states)
+
+
+def _with_numbers(cell: str, numbers: Iterable[int]) -> str:
+    """Return a cell that cites each of some numbers once."""
+    return " ".join([cell, *(f"[{number}]" for number in dict.fromkeys(numbers))])
 
 
 def _sides_of(row: str, column: str, names: Mapping[str, Words]) -> list[str]:
@@ -137,40 +154,45 @@ def _sides_of(row: str, column: str, names: Mapping[str, Words]) -> list[str]:
     """
     of_row = _words(row)
     of_column = _words(column)
-
-    def equal(words: Words) -> list[str]:
-        return [name for name, side_words in names.items() if side_words == words]
-
-    def within(words: Words) -> list[str]:
-        inside = {
-            name: side_words
-            for name, side_words in names.items()
-            if side_words <= words
-        }
-        return [
-            name
-            for name, side_words in inside.items()
-            if not any(side_words < other for other in inside.values())
-        ]
-
-    def around(words: Words) -> list[str]:
-        return [
-            name for name, side_words in names.items() if words and words <= side_words
-        ]
-
-    if sides := equal(of_column):
+    if sides := _sides_named(of_column, names):
         return sides
-    if sides := equal(of_row):
+    if sides := _sides_named(of_row, names):
         return list(names) if _RELATES.search(column) else sides
+    beyond_column = _sides_beyond(of_column, names)
+    beyond_row = _sides_beyond(of_row, names)
     return (
-        equal(of_row | of_column)
-        or within(of_column)
-        or within(of_row)
-        or [name for name in around(of_column) if name in around(of_row)]
-        or around(of_column)
-        or around(of_row)
+        _sides_named(of_row | of_column, names)
+        or _sides_within(of_column, names)
+        or _sides_within(of_row, names)
+        or [name for name in beyond_column if name in beyond_row]
+        or beyond_column
+        or beyond_row
         or list(names)
     )
+
+
+def _sides_named(words: Words, names: Mapping[str, Words]) -> list[str]:
+    """Return the sides whose name has exactly these words."""
+    return [name for name, side_words in names.items() if side_words == words]
+
+
+def _sides_within(words: Words, names: Mapping[str, Words]) -> list[str]:
+    """Return the sides whose names are among these words, without those that are a part
+    of another's.
+    """
+    within = {name: of_side for name, of_side in names.items() if of_side <= words}
+    sides: list[str] = []
+    for name, of_side in within.items():
+        if not any(of_side < other for other in within.values()):
+            sides.append(name)
+    return sides
+
+
+def _sides_beyond(words: Words, names: Mapping[str, Words]) -> list[str]:
+    """Return the sides of whose names these words are a part."""
+    if not words:
+        return []
+    return [name for name, side_words in names.items() if words <= side_words]
 
 
 def _words(cell: str) -> Words:

@@ -305,6 +305,11 @@ def quotations(sentence: str) -> list[str]:
     ]
 
 
+def without_quotations(text: str) -> str:
+    """Return the text with spaces for its quotations: the rest keeps its positions."""
+    return QUOTATION.sub(lambda quote: " " * len(quote[0]), text)
+
+
 def is_quoted(quotation: str, words: str) -> bool:
     """Whether ``words`` (normalised) has the quotation: whole words, its pieces in
     order where "…" omits something.

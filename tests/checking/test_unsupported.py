@@ -327,7 +327,7 @@ def test_a_long_answer_is_checked_in_linear_time(piece: str) -> None:
 def test_a_passage_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     read = Counter[str]()
     monkeypatch.setattr(
-        "chatbot.checking.citations.Evidence",
+        "chatbot.checking.citations.evidence_of",
         lambda passage: read.update([passage.wider_text]),
     )
     found = check(

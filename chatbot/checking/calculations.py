@@ -1,0 +1,187 @@
+"""Find out whether a figure of an answer is calculated from those that the answer names
+beside it, or from those of the cited passages.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from ..language.figures import figures
+from .amounts import Amount, amounts
+from .arithmetic import (
+    A_SHARE,
+    as_points,
+    fractions,
+    group_results,
+    is_proven,
+    operations_of,
+    row_groups,
+)
+from .clauses import Clause
+from .contradictions import Defect
+from .evidence import Evidence, PassageRow, Sentence, is_supported
+from .foreign import Headings
+
+__all__ = ["MAX_CELLS", "Calculations"]
+
+MAX_CELLS = 400
+"""Cells of an answer's tables, and rows of a passage, whose figures are combined."""
+MAX_NAMED = 8
+"""Figures of one sentence that are combined; more of them are a list."""
+MAX_CARRIED = 4
+"""Figures of the sentences before a figure that may be its terms."""
+_OF_SHARES = frozenset({"sum", "difference", "mean", "rest"})
+"""Operations on shares of one whole, which are no shares of each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """Groups of figures: those that the answer ``named``, and those of the passages."""
+
+    operations: frozenset[str]
+    named: Sequence[Sequence[Amount]]
+    groups: Sequence[tuple[str, Sequence[Amount]]]
+
+    def of_passages(
+        self, operations: frozenset[str]
+    ) -> Iterator[tuple[Sequence[Amount], frozenset[str]]]:
+        """Yield the groups of the passages with the operations that make sense."""
+        for kind, group in self.groups:
+            is_of_whole = kind in ("parts", "meant")
+            if is_of_whole and all(amount.measure == "share" for amount in group):
+                yield group, operations & _OF_SHARES
+            else:
+                yield group, operations
+
+
+@dataclass(slots=True)
+class Calculations:
+    """The figures that the sentences of one answer may be calculated from.
+
+    ``evidence``: all cited passages. ``comma``: decimals of the answer have a comma.
+    """
+
+    evidence: Sequence[Evidence]
+    headings: Headings
+    comma: bool
+    _terms_of: dict[object, _Terms] = field(default_factory=dict)
+    _named: dict[str, list[Amount]] = field(default_factory=dict)
+    _carried: list[Amount] = field(default_factory=list)
+
+    def carry(self, supported: Iterable[Amount]) -> None:
+        """Keep the figures of a sentence: a later one may be their difference."""
+        of_sentence = [amount for amount in supported if not amount.figure.year]
+        self._carried = [*self._carried, *of_sentence][-MAX_CARRIED:]
+
+    def has(self, clause: Clause, claim: Amount, cited: Sequence[Evidence]) -> bool:
+        """Return whether a figure is calculated from those that its sentence names, the
+        sentences before it, or the cited passages.
+        """
+        if claim.figure.year:
+            return False
+        terms = self._terms(clause, cited)
+        operations = terms.operations
+        points = as_points(claim, clause.words)
+        if points is not None:
+            claim = points
+            operations &= {"difference", "mean"}
+        for group in terms.named:
+            results = group_results(claim, group, operations)
+            if is_proven(claim, results, is_named=True):
+                return True
+        # A sentence that names what it compares means no other figures, and the figure
+        # of another year is not calculated.
+        compares = operations.isdisjoint({"sum", "mean"})
+        if compares and group_results(claim, terms.named[0], operations):
+            return False
+        if any(source.amounts_like(claim) for source in cited):
+            return False
+        for group, allowed in terms.of_passages(operations):
+            if is_proven(claim, group_results(claim, group, allowed)):
+                return True
+        return False
+
+    def wrong_fractions(
+        self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
+    ) -> Iterator[Defect]:
+        """Yield the parts in words ("a third") that no share of the passages has, where
+        the clause has such a share or the passages are rows of figures.
+        """
+        stated = list(fractions(clause.words))
+        if not stated:
+            return
+        has_share = any(amount.measure == "share" for amount in claimed)
+        if not has_share and not all(source.is_table for source in cited):
+            return
+        shares = self._shares(clause, claimed, cited)
+        for fraction in stated:
+            if shares and not any(fraction.fits(share) for share in shares):
+                yield Defect("figure", fraction.text)
+
+    def _terms(self, clause: Clause, cited: Sequence[Evidence]) -> _Terms:
+        """Return what the figures of a clause may be calculated from."""
+        key = (clause, *map(id, cited))
+        if key not in self._terms_of:
+            named = self._named_in(clause.sentence)
+            groups = list(self._groups(clause.words, named, cited))
+            operations = operations_of(clause.sentence)
+            terms = _Terms(operations, [named, [*self._carried, *named]], groups)
+            # Only the last clause is asked for again, once for each of its figures.
+            self._terms_of = {key: terms}
+        return self._terms_of[key]
+
+    def _groups(
+        self, words: str, named: Sequence[Amount], cited: Sequence[Evidence]
+    ) -> Iterator[tuple[str, Sequence[Amount]]]:
+        """Yield the figures of passages that belong together for a clause."""
+        sentence = Sentence(words, [])
+        keys = sentence.keys | sentence.labels
+        years = {
+            figure.year
+            for figure in figures(words, comma=self.comma)
+            if figure.year is not None
+        }
+        values_named = {value for amount in named for value in amount.figure.values}
+
+        def is_meant(row: PassageRow) -> bool:
+            if not values_named.isdisjoint(row.amount.figure.values):
+                return False
+            return self.headings.names_row(row, keys)
+
+        yield from row_groups(cited, years, is_meant)
+        for source in cited:
+            for statement in source.nearest(keys):
+                values = [one for one in statement.amounts if not one.figure.year]
+                if len(values) <= MAX_NAMED:
+                    yield "sentence", values
+
+    def _shares(
+        self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
+    ) -> set[Decimal]:
+        """Return the shares that the passages state, or that their figures give."""
+        operations = operations_of(clause.sentence) | {"rest"}
+        groups: list[Sequence[Amount]] = [claimed]
+        shares: set[Decimal] = set()
+        for source in cited:
+            shares |= source.shares
+            shares |= {fraction.value for fraction in fractions(source.text)}
+        has_shares = any(source.shares for source in cited)
+        for kind, rows in row_groups(cited, (), lambda _: False):
+            if kind == "series" or not has_shares:
+                groups.append(rows)
+        for group in groups:
+            # Ages and durations are no parts of each other.
+            if not any(amount.measure == "time" for amount in group):
+                shares |= group_results(A_SHARE, group, operations)
+        return shares
+
+    def _named_in(self, sentence: str) -> list[Amount]:
+        """Return the figures of a sentence that any passage has."""
+        if sentence not in self._named:
+            named = [
+                amount
+                for amount in amounts(sentence, comma=self.comma)
+                if not amount.figure.year and is_supported(amount, self.evidence)
+            ]
+            self._named = {sentence: named if len(named) <= MAX_NAMED else []}
+        return self._named[sentence]
