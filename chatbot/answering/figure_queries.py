@@ -35,7 +35,7 @@ from ..language.groups import group_named
 from ..language.reported_figures import year_of
 from ..language.units import read_unit
 from ..questions.reading import COUNTRY, YEAR, members_of
-from ..questions.sides import MOST_SIDES
+from ..questions.sides import MAX_SIDES
 from .figure_steps import PERCENT, in_unit, run
 from .figure_tables import FigureTables, IndicatorFigures
 
@@ -336,7 +336,7 @@ class FigureQueries:
         is none, or the query names years.
         """
         compares = any(isinstance(step, Difference | Ratio) for step in query.steps)
-        few = query.same_year and 1 < len(query.subjects) <= MOST_SIDES
+        few = query.same_year and 1 < len(query.subjects) <= MAX_SIDES
         over_time = any(_is_over_time(step) for step in query.steps)
         if query.years or over_time or not (few or (compares and len(subjects) == 1)):
             return None

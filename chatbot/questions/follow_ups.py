@@ -308,37 +308,51 @@ class FollowUps:
     def _completed(
         self, query: str, state: ConversationState | None, scope: Scope
     ) -> str:
-        names = read_names(query, self.catalog).countries
-        if state is None or (
-            _TELL_ABOUT.match(query) and asks_what_it_is_about(query, names)
-        ):
+        if state is None or self._asks_about_names(query):
             return query
         message = self._with_counted_years(query, state)
         series = series_words(message)
-        reading = read_names(
-            message.replace(series, " ", 1) if series else message, self.catalog, scope
-        )
-        rest = self._telling(reading)
-        if rest and _FORM_WORDS.issuperset(
-            word.lower() for word in self._telling(Reading(reading.text))
-        ):
+        without_series = message.replace(series, " ", 1) if series else message
+        reading = read_names(without_series, self.catalog, scope)
+        telling = self._telling(reading)
+        if telling and self._says_form(reading):
             return _with(state.reading.text, [message.strip(" ?.!")])
-        if turned := _turned(reading, rest, state):
-            return turned
-        if reading.groups and not rest:
-            return _regrouped(reading, state.reading)
-        if compared := self._compared(reading, rest, state):
-            return compared
-        if not rest and (reading.countries or reading.every_year or series):
-            full = self._exchanged(reading, state)
-            if series and not reading.figure_years:
-                for old in reversed(read_names(full, self.catalog).figure_years):
-                    full = f"{_BEFORE_YEARS.sub('', full[: old.start]).rstrip()}{full[old.end :]}"  # noqa: E501
-            if not series:
-                return full
-            question = full.rstrip(" ?.!")
-            return f"{question} {series}?"
+        full = _turned(reading, telling, state)
+        if not full and reading.groups and not telling:
+            full = _regrouped(reading, state.reading)
+        if full := full or self._compared(reading, telling, state):
+            return full
+        if not telling and (reading.countries or reading.every_year or series):
+            return self._with_names_of(reading, series, state)
         return self._filled(read_names(message, self.catalog, scope), state, scope)
+
+    def _asks_about_names(self, query: str) -> bool:
+        """Return whether a message asks for an overview of what it names itself."""
+        if not _TELL_ABOUT.match(query):
+            return False
+        names = read_names(query, self.catalog).countries
+        return asks_what_it_is_about(query, names)
+
+    def _says_form(self, reading: Reading) -> bool:
+        """Return whether a message only says in what form the answer should be."""
+        words = self._telling(Reading(reading.text))
+        return _FORM_WORDS.issuperset(word.lower() for word in words)
+
+    def _with_names_of(
+        self, reading: Reading, series: str, state: ConversationState
+    ) -> str:
+        """Return the last question with the names of a message, and with its words for
+        a ``series`` in place of a year.
+        """
+        full = self._exchanged(reading, state)
+        if not series:
+            return full
+        if not reading.figure_years:
+            for year in reversed(read_names(full, self.catalog).figure_years):
+                before = _BEFORE_YEARS.sub("", full[: year.start]).rstrip()
+                full = f"{before}{full[year.end :]}"
+        question = full.rstrip(" ?.!")
+        return f"{question} {series}?"
 
     def _filled(self, reading: Reading, state: ConversationState, scope: Scope) -> str:
         """The message with what the conversation has for the slots that it leaves
@@ -401,35 +415,33 @@ class FollowUps:
         """The comparison that a message without a thing of its own asks for; "" where
         it asks for none.
         """
-        message = reading.text
-        years = reading.every_year
-        before = state.reading.every_year
         others = [
             word
             for word in rest
             if not (COMPARES.search(word) or _MORE.fullmatch(word))
         ]
-        if reading.countries or years:
-            if others or not (
-                COMPARES.search(message)
-                or (_MORE.search(message) and _COMPLETE.match(message))
-            ):
+        if reading.countries or reading.every_year:
+            if others or not _asks_to_compare(reading.text):
                 return ""
-            return self._sentence(
-                "compare",
-                state,
-                [*state.countries, *_in_words(reading)],
-                [*before, *years],
-            )
-        if len(state.together) < 2:
+            countries = [*state.countries, *_in_words(reading)]
+            years = [*state.reading.every_year, *reading.every_year]
+            return self._sentence("compare", state, countries, years)
+        return self._compared_together(reading.text, state, is_bare=not others)
+
+    def _compared_together(
+        self, message: str, state: ConversationState, *, is_bare: bool
+    ) -> str:
+        """Return the comparison of the countries that were asked about one after the
+        other; "" where a message does not mean them. ``is_bare``: it names no thing.
+        """
+        if len(state.together) < 2 or not _OF_SEVERAL.search(message):
             return ""
-        if not _OF_SEVERAL.search(message):
+        years = state.reading.every_year
+        if is_bare:
+            return self._sentence("compare", state, state.together, years)
+        if _OF_ALL.search(message) and not _THEIRS.search(message):
             return ""
-        if others and _OF_ALL.search(message) and not _THEIRS.search(message):
-            return ""
-        if not others:
-            return self._sentence("compare", state, state.together, before)
-        return _with(message, [list_in_words(state.together), *_years_in_words(before)])
+        return _with(message, [list_in_words(state.together), *_years_in_words(years)])
 
     def _sentence(
         self,
@@ -497,30 +509,41 @@ class FollowUps:
 
     def _exchanged(self, reading: Reading, state: ConversationState) -> str:
         """The last question with the names of the message in the place of its own."""
-        message = reading.text
-        before = state.reading
         full = state.reading.text
         countries = [
-            one for one in reading.countries if not _NOT.search(message[: one.start])
+            country
+            for country in reading.countries
+            if not _NOT.search(reading.text[: country.start])
         ]
         if countries:
-            old: Sequence[NamedCountry] = compared_countries(before) or before.countries
-            names = _in_words(reading, countries)
-            old_keys = {key for one in old for key in one.keys}
-            adds = any(
-                not old_keys.issuperset(one.keys) for one in countries
-            )  # else the others are left out
-            passing = [one for one in before.countries if one not in old]
-            if passing and _RELATED.search(
-                message[: countries[0].start]
-            ):  # "imports from France", "and from Germany?"
-                old = passing
-            elif len(old) > 1 and len(countries) == len(reading.countries) and adds:
-                names = [*_in_words(before, old), *names]
-            full = self._replaced(old, list_in_words(names), state)
-        for years in filter(None, (reading.editions, reading.figure_years)):
-            full = self._with_years(full, years)
+            full = self._with_countries(reading, countries, state)
+        for years in (reading.editions, reading.figure_years):
+            if years:
+                full = self._with_years(full, years)
         return full
+
+    def _with_countries(
+        self,
+        reading: Reading,
+        countries: Sequence[NamedCountry],
+        state: ConversationState,
+    ) -> str:
+        """The last question with these countries of a message in the place of its
+        own.
+        """
+        before = state.reading
+        old: Sequence[NamedCountry] = compared_countries(before) or before.countries
+        names = _in_words(reading, countries)
+        passing = [country for country in before.countries if country not in old]
+        if passing and _RELATED.search(reading.text[: countries[0].start]):
+            # "Imports from France", "and from Germany?".
+            return self._replaced(passing, list_in_words(names), state)
+        old_keys = {key for country in old for key in country.keys}
+        # Otherwise the others are left out.
+        is_new = any(not old_keys.issuperset(country.keys) for country in countries)
+        if len(old) > 1 and is_new and len(countries) == len(reading.countries):
+            names = [*_in_words(before, old), *names]
+        return self._replaced(old, list_in_words(names), state)
 
     def _with_years(self, full: str, years: Sequence[NamedYears]) -> str:
         reading = read_names(full, self.catalog)
@@ -579,6 +602,12 @@ class FollowUps:
 
     def _words(self, text: str) -> list[str]:
         return [word for word in _WORD.findall(text) if self._analyzer.terms(word)]
+
+
+def _asks_to_compare(message: str) -> bool:
+    if COMPARES.search(message):
+        return True
+    return bool(_MORE.search(message) and _COMPLETE.match(message))
 
 
 def _is_aside(text: str) -> bool:

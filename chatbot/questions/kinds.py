@@ -20,6 +20,8 @@ from .reading import remove_names
 
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
 """Kinds that ask of all countries."""
+MAX_RANKS = 50
+"""A larger number in a question is hardly how many of a ranking it asks for."""
 _SUPERLATIVE, _LOWEST, _SERIES = (
     pattern(r"\b{superlative}\b"),
     pattern(r"\b{lowest}\b"),
@@ -147,40 +149,60 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     if has_only_prose(plain):
         # Years, countries and superlatives in it only say what it is about.
         return Request("prose", plain or "?")
-    years = reading.every_year
-    is_span = len(years) > 1 or (years and years[0].gte != years[0].lte)
-    kind: Kind = "value"
     bound = None if countries else _bound(plain)
+    kind = _kind(reading, plain, bound, countries)
+    if kind in {"count", "filter"}:
+        bound = bound or _sign(plain)
+    topic = _topic(plain, bound)
+    if kind not in OF_ALL:
+        return Request(kind, topic)
+    ranks = [
+        int(min(number.values))
+        for number in _numbers(plain)
+        if number.bare and min(number.values) <= MAX_RANKS
+    ]
+    return Request(
+        kind,
+        _without_numbers(topic, instead=""),
+        lowest=_LOWEST.search(plain) is not None,
+        most=ranks[0] if ranks else 0,
+        bound=bound,
+        average=_AVERAGE.search(plain) is not None,
+    )
+
+
+def _kind(reading: Reading, plain: str, bound: Bound | None, countries: int) -> Kind:
+    kind: Kind = "value"
     if not countries:
         kind = _of_all(plain, bound)
     if kind in {"count", "filter"}:
-        bound = bound or _sign(plain)
-    elif kind == "value" and (_SERIES.search(reading.text) or is_span):
-        kind = "series"
-    elif countries > 1:
-        kind = _of_named(plain, countries)
-    elif kind == "value" and asks_for_prose(plain):
-        kind = "prose"
+        return kind
+    years = reading.every_year
+    is_span = len(years) > 1 or any(one.gte != one.lte for one in years)
+    if kind == "value" and (is_span or _SERIES.search(reading.text)):
+        return "series"
+    if countries > 1:
+        return _of_named(plain, countries)
+    if kind == "value" and asks_for_prose(plain):
+        return "prose"
+    return kind
+
+
+def _topic(plain: str, bound: Bound | None) -> str:
+    """Return the words of a question that say what it is about."""
     topic = plain
     for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH):
         topic = form.sub(_without_countries, topic)
     if bound is not None and bound == _sign(plain):
         # What falls or grows is a rate of growth.
         topic = f"{topic} growth"
-    topic = " ".join(topic.split()) or "?"
-    if kind not in OF_ALL:
-        return Request(kind, topic)
-    # A larger number is hardly one of ranks.
-    most = [
-        int(min(one.values))
-        for one in _numbers(plain)
-        if one.bare and min(one.values) <= 50
-    ]
-    for number in reversed(_numbers(topic)):
-        topic = f"{topic[: number.start]}{topic[number.end :]}"
-    is_lowest = _LOWEST.search(plain) is not None
-    is_average = _AVERAGE.search(plain) is not None
-    return Request(kind, topic, is_lowest, next(iter(most), 0), bound, is_average)
+    return " ".join(topic.split()) or "?"
+
+
+def _without_numbers(text: str, *, instead: str) -> str:
+    for number in reversed(_numbers(text)):
+        text = f"{text[: number.start]}{instead}{text[number.end :]}"
+    return text
 
 
 def _without_countries(match: re.Match[str]) -> str:
@@ -204,8 +226,7 @@ def topic_of_figures(text: str) -> str:
     compare or list them; and without the numbers of a ranking or a bound.
     """
     if _of_all(text, _bound(text)) in OF_ALL:
-        for number in reversed(_numbers(text)):
-            text = f"{text[: number.start]} {text[number.end :]}"
+        text = _without_numbers(text, instead=" ")
     for form in (
         _SERIES,
         _BOUND,

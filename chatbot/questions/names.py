@@ -35,7 +35,7 @@ def lists(
     return groups
 
 
-MOST_YEARS = 30
+MAX_YEARS = 30
 """Years of each form that are read; a question is about fewer."""
 _RANGE = pattern(
     r"(?:\b(?:from|between)\s+)?{year}\s*(?:-|–|to|until|till|through|and)\s*((?:19|20)\d\d|\d\d)(?![\d%]|[.,]\d)"
@@ -61,7 +61,7 @@ EDITIONS = pattern(
 def find_years(text: str) -> list[NamedYears]:
     """Return the years written in a text, in its order. "Last year" is not resolved."""
     named_years: list[NamedYears] = []
-    for match in islice(_RANGE.finditer(text), MOST_YEARS):
+    for match in islice(_RANGE.finditer(text), MAX_YEARS):
         first = int(match[1])
         last = match[2]
         ended = int(last) if len(last) == 4 else first // 100 * 100 + int(last)
@@ -69,7 +69,7 @@ def find_years(text: str) -> list[NamedYears]:
         if first < ended and not joins:
             named_years.append(_years(text, first, ended, match))
     for form in (_SINCE, _SINGLE):
-        for match in islice(form.finditer(text), MOST_YEARS):
+        for match in islice(form.finditer(text), MAX_YEARS):
             if not any(
                 other.start < match.end() and match.start() < other.end
                 for other in named_years
@@ -98,24 +98,38 @@ def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
     counted among ``editions``. "The previous report" is the one before the newest, or
     before an edition that the text names first.
     """
-    all_editions = sorted(editions)
-    relative = list[NamedYears]()
+    relative: list[NamedYears] = []
     named = [years for years in find_years(text) if years.of_report]
-    for match in islice(EDITIONS.finditer(text), MOST_YEARS):
-        inside = all_editions
-        if match["previous"] and all_editions:
-            border = next(
-                (years.gte for years in reversed(named) if years.start < match.end()),
-                all_editions[-1],
-            )
-            inside = [year for year in all_editions if year < border]
-        every = MOST_YEARS if match["previous"] and match[0].endswith("s") else 1
-        count = number_of(match["before"] or match["count"] or "") or every
-        if chosen := inside[:count] if match["oldest"] else inside[-count:]:
-            relative.append(
-                NamedYears(chosen[0], chosen[-1], match.start(), match.end(), True)
-            )
+    for match in islice(EDITIONS.finditer(text), MAX_YEARS):
+        candidates = sorted(editions)
+        if match["previous"]:
+            candidates = _before(match, candidates, named)
+        chosen = _chosen(match, candidates)
+        if chosen:
+            start, end = match.span()
+            relative.append(NamedYears(chosen[0], chosen[-1], start, end, True))
     return relative
+
+
+def _before(
+    match: re.Match[str], editions: Sequence[int], named: Sequence[NamedYears]
+) -> list[int]:
+    """Return the editions before the last one that the text names up to a match, else
+    before the newest.
+    """
+    border = editions[-1] if editions else 0
+    for years in named:
+        if years.start < match.end():
+            border = years.gte
+    return [year for year in editions if year < border]
+
+
+def _chosen(match: re.Match[str], editions: Sequence[int]) -> Sequence[int]:
+    """Return as many editions as a match says, from its end of the list."""
+    is_every = match["previous"] and match[0].endswith("s")
+    count = number_of(match["before"] or match["count"] or "")
+    count = count or (MAX_YEARS if is_every else 1)
+    return editions[:count] if match["oldest"] else editions[-count:]
 
 
 MIN_TELLING_WORDS = 2

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from ..domain.scope import Reading
 from ..language.analysis import LETTERS_PATTERN, analyzer
@@ -145,40 +145,117 @@ def read_operation(reading: Reading, *, subjects: int) -> Operation:
     """Return what a question wants done. ``subjects``: how many countries it is about.
     One about none or many of them ranks, filters or counts (`kinds.read_request`).
     """
+    request = _read_wording(reading, subjects)
+    for read in _OPERATIONS:
+        operation = read(request)
+        if operation is not None:
+            return operation
+    return Operation("", (request.text,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """A question without its names, units and roundings. ``subjects``: how many
+    countries it is about; ``has_years``: it names several years.
+    """
+
+    text: str
+    units: tuple[str, ...]
+    decimals: int | None
+    subjects: int
+    has_years: bool
+
+    def asks(self, form: re.Pattern[str]) -> bool:
+        return form.search(self.text) is not None
+
+    def operation(self, wanted: Wanted, **fields: Any) -> Operation:
+        """Return an operation on what the question says is measured."""
+        return Operation(wanted, (measured(self.text),), self.units, **fields)
+
+
+def _read_wording(reading: Reading, subjects: int) -> _Wording:
     plain = " ".join(remove_names(reading.text, reading.names).split())
     if any(name.by_people and name.text.endswith("s") for name in reading.about):
         # "How many Kenyans" counts people.
         plain = _AMOUNT.sub(r"\g<0> people", plain)
     plain = _ASIDE.sub(" ", plain)
     rounded = _ROUNDED.search(plain)
-    units, plain = read_units(_ROUNDED.sub(" ", plain))
-    several_years = sum(len(year.ends) for year in reading.every_year) > 1
-    is_pair = subjects == 2
-    topic = plain
-    if is_pair and (_RATIO.search(plain) or _IN_PER_CENT.search(plain)):
-        wanted: Wanted = "per_cent" if _IN_PER_CENT.search(plain) else "ratio"
-        return Operation(wanted, (measured(topic),), units)
-    if is_pair and _DIFFERENCE.search(plain):
-        return Operation("difference", (measured(topic),), units)
-    is_whether = _WHETHER.search(plain) is not None
-    if is_pair and ((is_whether and _THAN.search(plain)) or _WHICH_ONE.search(plain)):
-        fewer = _FEWER.search(plain) is not None
-        return Operation("verdict", (measured(topic),), units, fewer, is_whether)
-    asks_amount = any((units, _DIFFERENCE.search(plain), _AMOUNT.search(plain)))
-    is_change = _GAINED.search(plain) or _DIFFERENCE.search(plain)
-    if subjects == 1 and several_years and asks_amount and is_change:
-        wanted = "per_cent" if _IN_PER_CENT.search(plain) else "gain"
-        return Operation(wanted, (measured(topic),), units)
-    if subjects == 1 and not several_years:
-        for wanted, form in (("ratio", _RATIO), ("difference", _DIFFERENCE)):
-            if form.search(plain) and (topics := _two_topics(plain)):
-                return Operation(wanted, topics, units)
-    if subjects and units:
-        decimals = None
-        if rounded:
-            decimals = number_of(rounded["count"] or "")
-        return Operation("convert", (measured(topic),), units, decimals=decimals)
-    return Operation("", (plain,))
+    decimals = number_of(rounded["count"] or "") if rounded else None
+    units, text = read_units(_ROUNDED.sub(" ", plain))
+    years = sum(len(year.ends) for year in reading.every_year)
+    return _Wording(text, units, decimals, subjects, has_years=years > 1)
+
+
+def _ratio_of_pair(question: _Wording) -> Operation | None:
+    """Read "How many times larger than Mali is Chad?"."""
+    if question.subjects != 2:
+        return None
+    if question.asks(_IN_PER_CENT):
+        return question.operation("per_cent")
+    if question.asks(_RATIO):
+        return question.operation("ratio")
+    return None
+
+
+def _difference_of_pair(question: _Wording) -> Operation | None:
+    """Read "How much larger is Chad than Mali?"."""
+    if question.subjects == 2 and question.asks(_DIFFERENCE):
+        return question.operation("difference")
+    return None
+
+
+def _verdict_on_pair(question: _Wording) -> Operation | None:
+    """Read "Is Chad larger than Mali?" and "Which is larger, Chad or Mali?"."""
+    is_whether = question.asks(_WHETHER)
+    compares = is_whether and question.asks(_THAN)
+    if question.subjects != 2 or not (compares or question.asks(_WHICH_ONE)):
+        return None
+    fewer = question.asks(_FEWER)
+    return question.operation("verdict", fewer=fewer, is_whether=is_whether)
+
+
+def _change(question: _Wording) -> Operation | None:
+    """Read "By how much did exports grow from 2019 to 2021?"."""
+    if question.subjects != 1 or not question.has_years:
+        return None
+    differs = question.asks(_DIFFERENCE)
+    if not (question.units or differs or question.asks(_AMOUNT)):
+        return None
+    if not (differs or question.asks(_GAINED)):
+        return None
+    wanted: Wanted = "per_cent" if question.asks(_IN_PER_CENT) else "gain"
+    return question.operation(wanted)
+
+
+def _of_two_topics(question: _Wording) -> Operation | None:
+    """Read "Exports divided by imports of Chad"."""
+    if question.subjects != 1 or question.has_years:
+        return None
+    forms: list[tuple[Wanted, re.Pattern[str]]]
+    forms = [("ratio", _RATIO), ("difference", _DIFFERENCE)]
+    for wanted, form in forms:
+        topics = _two_topics(question.text) if question.asks(form) else ()
+        if topics:
+            return Operation(wanted, topics, question.units)
+    return None
+
+
+def _conversion(question: _Wording) -> Operation | None:
+    """Read "How large is Chad in square miles?"."""
+    if not question.subjects or not question.units:
+        return None
+    return question.operation("convert", decimals=question.decimals)
+
+
+_OPERATIONS = (
+    _ratio_of_pair,
+    _difference_of_pair,
+    _verdict_on_pair,
+    _change,
+    _of_two_topics,
+    _conversion,
+)
+"""The first that reads a question counts."""
 
 
 def measured(text: str) -> str:

@@ -9,8 +9,6 @@ the subject: a question that is refused by mistake cannot be answered at all.
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain, filterfalse
-from operator import attrgetter
 
 from ..domain import Scope
 from ..domain.protocols import Catalog
@@ -20,6 +18,7 @@ from ..domain.scope import (
     NamedCountry,
     NamedDocument,
     NamedGroup,
+    NamedYears,
     Reading,
     Value,
     Values,
@@ -38,7 +37,8 @@ from .names import (
 
 COUNTRY = "country_name"
 YEAR = "year"
-OF_REPORT = attrgetter("of_report")
+MAX_NAMES = 30
+"""Names of each kind that are read; a question is about fewer."""
 _REFERS = pattern(r"\b{nameless}\b")
 _JOINED = re.compile(
     r"(?:['’]s)?\s*(?:,|(?:,\s*)?\b(?:and|or|vs\.?|versus)\b|[&/+]|\s)\s*(?:\b(?:the|in|of)\s+)*",
@@ -59,41 +59,73 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
     ``scope``: "the latest report" is one of its reports, and a country outside of it
     counts as one without a report.
     """
-    countries = find_countries(text, tuple(map(str, catalog.values(COUNTRY))))[:30]
-    groups = tuple(find_groups(text, catalog.groups()))[:30]
-    countries = tuple(name for name in countries if not _is_in_longer(name, groups))
-    groups = tuple(name for name in groups if not _is_in_longer(name, countries))
+    countries, groups = _places_in(text, catalog)
     about = _subjects(text, countries, catalog, scope)
-    document = find_title(text, catalog, scope)
+    document = _title_in(text, countries, catalog, scope)
     years = find_years(text)
-    if document is not None and any(map(document.holds, countries)):
-        if all(map(document.holds, countries)):
-            # The title says which report; the country in it is no second condition.
+    if document is not None:
+        years = [named for named in years if not document.holds(named)]
+        if any(document.holds(name) for name in countries):
+            # The title says which report; its country is no second condition.
             countries = ()
             about = ()
-        else:
-            document = None  # it is about several countries, which have sides
-    if document is not None:
-        years = [one for one in years if not document.holds(one)]
     if about or document is not None:
         groups = ()
     if EDITIONS.search(text):
-        inside = [
-            scope.having(COUNTRY, [country]) for country in values_of(about, catalog)
-        ] or [scope]
-        years += dict.fromkeys(
-            chain(*(relative_editions(text, editions(one, catalog)) for one in inside))
-        )
+        years += _relative_editions(text, about, catalog, scope)
     return Reading(
         text,
         countries,
         about,
-        figure_years=tuple(filterfalse(OF_REPORT, years)),
-        editions=tuple(filter(OF_REPORT, years)),
+        figure_years=tuple(named for named in years if not named.of_report),
+        editions=tuple(named for named in years if named.of_report),
         refers=_REFERS.search(text) is not None,
         document=document,
         groups=tuple(name for name in groups if not _is_bound(text, name)),
     )
+
+
+def _places_in(
+    text: str, catalog: Catalog
+) -> tuple[tuple[NamedCountry, ...], tuple[NamedGroup, ...]]:
+    """Return the countries and the groups of countries that a text names, without those
+    that are a part of the other's name.
+    """
+    known = tuple(str(name) for name in catalog.values(COUNTRY))
+    countries = find_countries(text, known)[:MAX_NAMES]
+    groups = tuple(find_groups(text, catalog.groups()))[:MAX_NAMES]
+    countries = tuple(name for name in countries if not _is_in_longer(name, groups))
+    groups = tuple(name for name in groups if not _is_in_longer(name, countries))
+    return countries, groups
+
+
+def _title_in(
+    text: str, countries: Sequence[NamedCountry], catalog: Catalog, scope: Scope
+) -> NamedDocument | None:
+    """Return the report whose title a text has, unless the text names countries in and
+    beside the title: then it is about several, which have sides.
+    """
+    document = find_title(text, catalog, scope)
+    if document is None:
+        return None
+    in_title = [document.holds(name) for name in countries]
+    if any(in_title) and not all(in_title):
+        return None
+    return document
+
+
+def _relative_editions(
+    text: str, about: Sequence[NamedCountry], catalog: Catalog, scope: Scope
+) -> Iterable[NamedYears]:
+    """Return the years of "the latest report" of each country that a text is about,
+    else of the whole scope.
+    """
+    values = values_of(about, catalog)
+    within = [scope.having(COUNTRY, [country]) for country in values]
+    named: dict[NamedYears, None] = {}
+    for part in within or [scope]:
+        named.update(dict.fromkeys(relative_editions(text, editions(part, catalog))))
+    return named
 
 
 def _is_in_longer(
@@ -158,45 +190,83 @@ def _subjects(
     """The countries that the question is about, in text order."""
     if not countries:
         return ()
-    chosen = scope.get(COUNTRY)
+    is_chosen = scope.get(COUNTRY) is not None
     of_others = _OF_OTHERS.search(text) is not None
-
-    def has_report(country: NamedCountry) -> bool:
-        return any(
-            chosen is None or chosen.matches(value)
-            for value in values_of([country], catalog)
-        )
-
-    def is_plain(country: NamedCountry, names: Sequence[NamedCountry]) -> bool:
-        is_of_others = of_others and len(names) == 1
-        is_beside = country.by_people and (
-            chosen is not None or any(map(has_report, countries))
-        )
-        return not (is_of_others or is_beside)
-
-    def is_bound(names: Sequence[NamedCountry]) -> bool:
-        return _is_bound(text, names[0])
-
+    reported = [name for name in countries if _has_report(name, scope, catalog)]
     groups = lists(text, countries, _JOINED)
-    bound = [] if _COMPARES.match(text) else list(filter(is_bound, groups))
-    free = [names for names in groups if names not in bound]
-    if any(
-        not name.by_people for names in free for name in names
-    ):  # "Syrian refugees in Lebanon"
-        free = [names for names in free if not all(name.by_people for name in names)]
-    about = [
-        name
-        for names in free
-        for name in names
-        if has_report(name) or is_plain(name, names)
-    ]
-    if not any(map(has_report, about)) and not (
-        of_others or chosen
-    ):  # "fled into Lebanon from Syria"
-        about += next(
-            filter(None, ([*filter(has_report, names)] for names in bound)), []
-        )
-    return tuple(sorted(about, key=lambda name: name.start))
+    bound = _bound_lists(text, groups)
+    free = _without_peoples([names for names in groups if names not in bound])
+    about: list[NamedCountry] = []
+    for names in free:
+        about += [name for name in names if name in reported]
+        # "The neighbours of Chad" is not about Chad.
+        if not of_others or len(names) > 1:
+            about += _plain_names(names, reported, is_chosen=is_chosen)
+    if of_others or is_chosen or not set(about).isdisjoint(reported):
+        return _in_text_order(about)
+    # "Fled into Lebanon from Syria".
+    return _in_text_order([*about, *_first_reported(bound, reported)])
+
+
+def _plain_names(
+    names: Sequence[NamedCountry],
+    reported: Sequence[NamedCountry],
+    *,
+    is_chosen: bool,
+) -> list[NamedCountry]:
+    """Return the countries without a report that a question is about all the same: a
+    people is named beside the countries that are chosen or have one.
+    """
+    plain: list[NamedCountry] = []
+    for name in names:
+        is_beside = name.by_people and (is_chosen or bool(reported))
+        if name not in reported and not is_beside:
+            plain.append(name)
+    return plain
+
+
+def _in_text_order(names: Sequence[NamedCountry]) -> tuple[NamedCountry, ...]:
+    return tuple(sorted(names, key=lambda name: name.start))
+
+
+def _bound_lists(
+    text: str, groups: Sequence[list[NamedCountry]]
+) -> Sequence[list[NamedCountry]]:
+    """Return the lists of countries that a word binds to something else."""
+    if _COMPARES.match(text):
+        return ()
+    return [names for names in groups if _is_bound(text, names[0])]
+
+
+def _first_reported(
+    groups: Sequence[list[NamedCountry]], reported: Sequence[NamedCountry]
+) -> list[NamedCountry]:
+    """Return the countries with a report of the first list that has one."""
+    for names in groups:
+        with_report = [name for name in names if name in reported]
+        if with_report:
+            return with_report
+    return []
+
+
+def _has_report(country: NamedCountry, scope: Scope, catalog: Catalog) -> bool:
+    """Return whether a country has a report in scope."""
+    chosen = scope.get(COUNTRY)
+    values = values_of([country], catalog)
+    return any(chosen is None or chosen.matches(value) for value in values)
+
+
+def _without_peoples(
+    groups: Sequence[list[NamedCountry]],
+) -> Sequence[list[NamedCountry]]:
+    """Return lists of countries without those named by their people alone, unless all
+    are: "Syrian refugees in Lebanon".
+    """
+    of_places: list[list[NamedCountry]] = []
+    for names in groups:
+        if not all(name.by_people for name in names):
+            of_places.append(names)
+    return of_places or groups
 
 
 DASH = " - "

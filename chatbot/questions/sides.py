@@ -3,13 +3,13 @@ thing on its own.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from ..domain import Range, Scope
 from ..domain.protocols import Catalog
-from ..domain.scope import NamedCountry, Reading, Value, Values
+from ..domain.scope import NamedCountry, NamedYears, Reading, Value, Values
 from ..domain.tables import Texts
 from ..language.analysis import LETTERS_PATTERN, YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
@@ -30,8 +30,13 @@ from .reading import (
 )
 
 DOCUMENT = "document_name"
-MOST_SIDES = 8
-MOST_PARTS = 4
+MIN_SIDES = 2
+MAX_SIDES = 8
+"""Sides of one comparison: each has a search and a column of its own."""
+MAX_PARTS = 4
+"""Parts of one question, each of which is searched."""
+MIN_OWN_TERMS = 4
+"""A clause with fewer terms may be about the thing of the one before."""
 COMPARES = pattern(r"\b{compares}\b")
 """Words of a comparison, whatever is compared."""
 _ASKS = pattern(r"^\W*(?:and\W+)?(?:{wh}|{auxiliary})\b")
@@ -100,51 +105,90 @@ def sides(
     topic = tidy(remove_names(reading.text, reading.names))
     bare = not terms_of_topic(topic)
     years = reading.every_year if bare else reading.editions
-    of_reports = [
-        year
-        for year in editions(narrowed, catalog)
-        if any(y.condition.matches(year) for y in years)
-    ]
-    reports = _inside(narrowed, YEAR, of_reports, catalog)
-    figures = sorted({year for one in reading.figure_years for year in one.ends})
-    absent = (
-        [usual_name(one.keys[0]) for one in named if not values_of([one], catalog)]
-        if named
-        else []
-    )
-    within = scope.having(YEAR, reports) if len(reports) == 1 else scope
-    by_country = [
-        Side(str(name), within.having(COUNTRY, [name]))
-        for name in [*countries, *absent]
-        if countries
-    ]
-    candidates = [
-        Side(f"{one.name}, {year}", one.scope.having(YEAR, [year]))
-        for one in by_country[: len(countries)]
-        for year in reports
-    ]
-    if min(len(countries), len(reports)) < 2 or len(candidates) > MOST_SIDES:
-        candidates = by_country
-    if len(candidates) < 2:
-        candidates = [
-            Side(str(year), narrowed.having(YEAR, [year])) for year in reports
-        ]
-    if len(candidates) < 2:
-        candidates = [Side(str(year), narrowed, year=year) for year in figures]
+    reports = _editions_of(years, narrowed, catalog)
+    candidates = _of_reports(scope, countries, reports)
+    if countries and not candidates:
+        absent = _without_report(named, catalog)
+        candidates = _of_countries(scope, [*countries, *absent], reports)
+    if len(candidates) < MIN_SIDES:
+        candidates = [Side(str(one), narrowed.having(YEAR, [one])) for one in reports]
+    if len(candidates) < MIN_SIDES:
+        candidates = _of_figure_years(reading, narrowed)
     compares = COMPARES.search(reading.text) is not None
-    if len(candidates) < 2 and (compares or any_reports):
+    if len(candidates) < MIN_SIDES and (compares or any_reports):
         candidates = _reports(narrowed, catalog, editions_of_one=compares)
-    if len(candidates) < 2:
+    if len(candidates) < MIN_SIDES:
         return Sides()
-    compared = []
-    for one in candidates[:MOST_SIDES]:
-        query = one.name if bare else f"{topic.rstrip(' ?')} {one.year or ''}".strip()
-        compared.append(
-            replace(one, query=query, ready=catalog.holdings(one.scope).ready > 0)
-        )
-    return Sides(
-        tuple(compared), tuple(one.name for one in candidates[MOST_SIDES:]), bare
-    )
+    query = "" if bare else topic.rstrip(" ?")
+    compared = [_with_query(side, query, catalog) for side in candidates[:MAX_SIDES]]
+    left_out = tuple(side.name for side in candidates[MAX_SIDES:])
+    return Sides(tuple(compared), left_out, bare)
+
+
+def _editions_of(
+    years: Sequence[NamedYears], scope: Scope, catalog: Catalog
+) -> list[Value]:
+    """Return the editions in scope that a question means."""
+    named: list[Value] = []
+    for edition in editions(scope, catalog):
+        if any(one.condition.matches(edition) for one in years):
+            named.append(edition)
+    return _inside(scope, YEAR, named, catalog)
+
+
+def _of_reports(
+    scope: Scope, countries: Sequence[Value], reports: Sequence[Value]
+) -> list[Side]:
+    """Return a side for each report of each country; none where a question does not
+    name several of both, or where there would be too many.
+    """
+    if min(len(countries), len(reports)) < MIN_SIDES:
+        return []
+    if len(countries) * len(reports) > MAX_SIDES:
+        return []
+    of_reports: list[Side] = []
+    for side in _of_countries(scope, countries, reports):
+        for year in reports:
+            of_report = side.scope.having(YEAR, [year])
+            of_reports.append(Side(f"{side.name}, {year}", of_report))
+    return of_reports
+
+
+def _of_countries(
+    scope: Scope, countries: Sequence[Value], reports: Sequence[Value]
+) -> list[Side]:
+    """Return a side for each country, in one edition if the question names one."""
+    if len(reports) == 1:
+        scope = scope.having(YEAR, reports)
+    return [Side(str(name), scope.having(COUNTRY, [name])) for name in countries]
+
+
+def _without_report(named: Sequence[NamedCountry], catalog: Catalog) -> list[str]:
+    """Return the names of the countries that the data does not have."""
+    absent: list[str] = []
+    for country in named:
+        if not values_of([country], catalog):
+            absent.append(usual_name(country.keys[0]))
+    return absent
+
+
+def _of_figure_years(reading: Reading, scope: Scope) -> list[Side]:
+    """Return a side for each year of figures that a question names."""
+    years: set[int] = set()
+    for named in reading.figure_years:
+        years.update(named.ends)
+    return [Side(str(year), scope, year=year) for year in sorted(years)]
+
+
+def _with_query(side: Side, topic: str, catalog: Catalog) -> Side:
+    """Return a side with what is searched for it: its name, where the question has no
+    ``topic``.
+    """
+    query = side.name
+    if topic:
+        query = f"{topic} {side.year or ''}".strip()
+    ready = catalog.holdings(side.scope).ready > 0
+    return replace(side, query=query, ready=ready)
 
 
 def terms_of_topic(text: str) -> set[str]:
@@ -217,7 +261,7 @@ def _reports(scope: Scope, catalog: Catalog, *, editions_of_one: bool) -> list[S
             for year in (years[-2], years[-1])
         ]
     records = catalog.all(scope)
-    if not 1 < len(records) <= MOST_SIDES:
+    if not 1 < len(records) <= MAX_SIDES:
         return []
     return [
         Side(record.title, scope.having(DOCUMENT, [record.name])) for record in records
@@ -238,46 +282,57 @@ def asks_several(reading: Reading) -> bool:
 
 
 def sub_questions(
-    reading: Reading, things: Callable[[str], Sequence[str]], most: int = MOST_PARTS
+    reading: Reading, things: Callable[[str], Sequence[str]], most: int = MAX_PARTS
 ) -> list[str]:
     """Return the question in parts that can each be searched alone, at most ``most``;
     ``[text]`` where it is one. By sentence, else by thing and country. ``things``
     returns the things that a topic lists, itself where it is one.
     """
-    text = reading.text
+    named = list_in_words(
+        name_in_words(reading.text, country, usual=True) for country in reading.about
+    )
     clauses = list(_clauses(reading.text))
-    parts = list[str]()
-    named = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
     if len(clauses) > 1:
-        terms = analyzer("english").terms
-        first = text[slice(*clauses[0])]
-        words = re.findall(
-            r"[\w-]+",
-            remove_names(
-                first, [name for name in reading.names if name.end <= len(first)]
-            ),
-        )
-        topic = " ".join(word for word in words if terms(word))
-        for start, end in clauses[:most]:
-            clause = text[start:end]
-            # So short a clause may be about the thing of the one before.
-            if (
-                start and _NO_NOUN.search(clause) and len(terms(clause)) < 4
-            ):  # about the first one's thing
-                clause = f"{clause.rstrip(' ?.!')}? ({topic})"
-            has_place = not named or any(
-                start <= name.start < end for name in reading.countries
-            )
-            parts.append(as_sentence(clause if has_place else add_name(clause, named)))
-        return parts
-    years = list_in_words(text[year.start : year.end] for year in reading.every_year)
-    for whole, name in _by_country(reading):
+        return _by_clause(reading, clauses[:most], named)
+    years = list_in_words(
+        reading.text[year.start : year.end] for year in reading.every_year
+    )
+    parts: list[str] = []
+    for whole, country in _by_country(reading):
         for thing in things(whole):
-            missing = [
-                one for one in (name or named, years) if one and one not in thing
-            ]
-            parts.append(as_sentence(reduce(add_name, missing, thing)))
-    return parts[:most] if len(parts) > 1 else [text]
+            parts.append(as_sentence(_with_names(thing, (country or named, years))))
+    return parts[:most] if len(parts) > 1 else [reading.text]
+
+
+def _with_names(text: str, names: Iterable[str]) -> str:
+    """Return a text with the names that it does not have."""
+    missing = [name for name in names if name and name not in text]
+    return reduce(add_name, missing, text)
+
+
+def _by_clause(
+    reading: Reading, clauses: Sequence[tuple[int, int]], named: str
+) -> list[str]:
+    """Return the clauses of a question as questions of their own, with what they need
+    of the first one. ``named``: the countries that it is about.
+    """
+    text = reading.text
+    terms = analyzer("english").terms
+    first_end = clauses[0][1]
+    names = [name for name in reading.names if name.end <= first_end]
+    words = re.findall(r"[\w-]+", remove_names(text[:first_end], names))
+    topic = " ".join(word for word in words if terms(word))
+    parts: list[str] = []
+    for start, end in clauses:
+        clause = text[start:end]
+        is_short = len(terms(clause)) < MIN_OWN_TERMS
+        if start and is_short and _NO_NOUN.search(clause):
+            clause = f"{clause.rstrip(' ?.!')}? ({topic})"
+        has_place = any(start <= name.start < end for name in reading.countries)
+        if named and not has_place:
+            clause = add_name(clause, named)
+        parts.append(as_sentence(clause))
+    return parts
 
 
 def _by_country(reading: Reading) -> list[tuple[str, str]]:

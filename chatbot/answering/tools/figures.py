@@ -48,7 +48,7 @@ from ...questions.reading import (
     values_of,
 )
 from ...questions.sides import (
-    MOST_PARTS,
+    MAX_PARTS,
     asks_several,
     by_comparison,
     sub_questions,
@@ -452,7 +452,7 @@ class FigureTool:
     def _chapters(self, chunk_ids: Sequence[str]) -> Mapping[str, str]:
         return {chunk.id: chunk.chapter for chunk in self.store.get(chunk_ids)}
 
-    def parts_of(self, turn: Turn, most: int = MOST_PARTS) -> list[str]:
+    def parts_of(self, turn: Turn, most: int = MAX_PARTS) -> list[str]:
         """Return the question in parts by rule: its sentences, countries and things;
         itself where it is one.
         """
