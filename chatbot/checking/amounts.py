@@ -12,7 +12,7 @@ from ..domain.tables import Texts
 from ..language.characters import lowered
 from ..language.figures import ONES, RANGE, TENS, Figure, figures, unify_signs
 from ..language.reported_figures import bound_years
-from .wording import UNITS, pattern
+from .wording import LIMITS, UNITS, pattern
 
 _SPELLINGS = [
     (measure, size, spelling)
@@ -58,12 +58,9 @@ CLOSELY = Decimal("0.02")
 """Largest relative error of a converted number, and of one with a single digit that no
 word calls rounded.
 """
-SMALL_COUNT = 100
-"""A smaller number without a unit is a count, which nobody rounds."""
-MIN_YEAR = 1900
-"""An earlier number is hardly a figure's year."""
-HEDGE_CHARACTERS = 24
-"""A word that says that a figure is rounded stands so close before it."""
+SMALL_COUNT = LIMITS["small_count"]
+MIN_YEAR = LIMITS["first_year"]
+HEDGE_CHARACTERS = LIMITS["hedge_characters"]
 
 
 class Amount(NamedTuple):

@@ -21,15 +21,13 @@ from .clauses import Clause
 from .contradictions import Defect
 from .evidence import Evidence, PassageRow, Sentence, is_supported
 from .foreign import Headings
+from .wording import LIMITS
 
 __all__ = ["MAX_CELLS", "Calculations"]
 
-MAX_CELLS = 400
-"""Cells of an answer's tables, and rows of a passage, whose figures are combined."""
-MAX_NAMED = 8
-"""Figures of one sentence that are combined; more of them are a list."""
-MAX_CARRIED = 4
-"""Figures of the sentences before a figure that may be its terms."""
+MAX_CELLS = LIMITS["cells"]
+MAX_NAMED = LIMITS["named_figures"]
+MAX_CARRIED = LIMITS["carried_figures"]
 _OF_SHARES = frozenset({"sum", "difference", "mean", "rest"})
 """Operations on shares of one whole, which are no shares of each other."""
 

@@ -20,7 +20,7 @@ from .evidence import (
     label_key,
 )
 from .foreign import Headings
-from .wording import pattern, stems
+from .wording import LIMITS, pattern, stems
 
 __all__ = ["MAX_FIGURES", "wrong_changes"]
 
@@ -33,10 +33,8 @@ _LOWEST = stems("lowest")
 _GOALS = frozenset(["to", "at"])
 FACTOR_SHARE = 0.2
 """Tolerance of a change around the factor that the clause states, as a share of it."""
-VERB_DISTANCE = 8
-"""Words before a figure among which its verb is looked for."""
-MAX_FIGURES = 50
-"""Figures of one clause or passage that are compared; more of them are a list."""
+VERB_DISTANCE = LIMITS["verb_distance"]
+MAX_FIGURES = LIMITS["compared_figures"]
 _InOrder = tuple[Amount, Amount]
 """Two figures, the earlier or the left one first."""
 

@@ -29,6 +29,7 @@ from .evidence import WORD, Evidence, Sentence, is_supported
 from .foreign import Foreign, foreign_speakers
 from .rows import row_defects
 from .wording import (
+    LIMITS,
     is_quoted,
     pattern,
     quotations,
@@ -44,10 +45,8 @@ _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
 _REPORT_YEAR = re.compile(r"(1\d{3}|20\d{2}) (?:report|edition)\b", re.IGNORECASE)
 _ADDRESSES = pattern(r"\b{addresses}\b")
-MAX_MISSING = 50
-"""Where so many figures of a clause are missing, none is taken for calculated."""
-MAX_LABEL_CHARACTERS = 60
-"""A longer line without a full stop is no label."""
+MAX_MISSING = LIMITS["missing_figures"]
+MAX_LABEL_CHARACTERS = LIMITS["label_characters"]
 _Placed = tuple[int, Defect]
 """A defect, and where it begins in the words of its clause."""
 

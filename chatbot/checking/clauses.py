@@ -13,7 +13,7 @@ from ..language.figures import MONTHS
 from ..language.sentences import sentences
 from .contradictions import Defect
 from .tables import without_tables
-from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, strip_marks
+from .wording import GROUP, LIMITS, NUMBERS, QUOTATION, cited_numbers, strip_marks
 
 _LIST_MARK = re.compile(
     r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)",
@@ -39,12 +39,9 @@ _CITES = re.compile(_GROUPS)
 _JOINT = re.compile(r"^[\s,;:.)]*(?:(?:and|but|while|whereas)\s+)?")
 _KEPT = "\ue000"
 """Stands for white space at which no sentence ends."""
-MAX_TRIES = 50
-"""Places that are compared for one mark: "5" is in "15", too."""
-MAX_MARKS = 200
-"""Marks of one answer; more of them tell a reader nothing."""
-MAX_ABBREVIATION = 8
-"""Characters before a full stop in which an abbreviation is looked for."""
+MAX_TRIES = LIMITS["located_places"]
+MAX_MARKS = LIMITS["marks"]
+MAX_ABBREVIATION = LIMITS["abbreviation_characters"]
 _BEGINS = re.compile(r"(?<![^\W_])(?<!\d[.,](?=\d))")
 _ENDS = re.compile(r"(?![^\W_])(?!(?<=\d)[.,]\d)")
 """Places at which no word and no number goes on."""

@@ -12,15 +12,14 @@ from typing import NamedTuple
 
 from ..domain.chat import MarkKind
 from .evidence import Evidence, Sentence, Token
-from .wording import stems
+from .wording import LIMITS, stems
 
 MIN_REPETITION_SHARE = 0.65
 """Share of a clause's words that must be in a sentence in the same order for the clause
 to repeat it.
 """
-MIN_REPEATED_WORDS = 5
-MAX_REPLACED_WORDS = 4
-"""Words that may replace others; more of them are another statement."""
+MIN_REPEATED_WORDS = LIMITS["repeated_words"]
+MAX_REPLACED_WORDS = LIMITS["replaced_words"]
 NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
 RISES, FALLS = stems("rises"), stems("falls")
 ABOVE, BELOW = RISES | stems("above"), FALLS | stems("below")

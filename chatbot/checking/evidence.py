@@ -21,19 +21,13 @@ from ..language.figures import Date, comma_decimals, dates, figures, scales_name
 from ..language.reported_figures import stated
 from ..language.sentences import sentences
 from .amounts import BROADLY, CLOSELY, Amount, amounts
-from .wording import LABELS, UNITS, normalise, stem, stems, word_list
+from .wording import LABELS, LIMITS, UNITS, normalise, stem, stems, word_list
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-MAX_PLACES = 500
-"""Places of one amount, and sentences with one word, that are compared."""
-MIN_NAME_CHARACTERS = 3
-"""Letters of a country's name, and of what abbreviates any words; two may be a word, or
-abbreviate a name: US.
-"""
-BEGINNING = 4
-"""Letters that words of one family share."""
-MAX_TOKENS = 100
-"""Tokens of a sentence that are compared."""
+MAX_PLACES = LIMITS["places"]
+MIN_NAME_CHARACTERS = LIMITS["name_characters"]
+BEGINNING = LIMITS["beginning"]
+MAX_TOKENS = LIMITS["tokens"]
 CAPITAL = re.compile(r"[A-Z](?<=[a-z,)] [A-Z])[^\W_]+(?:['’][^\W_]+)*")
 _RATE = re.compile(r"(?:/|\bper )(\d[\d,]*)\b")
 _ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")

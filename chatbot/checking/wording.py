@@ -28,6 +28,7 @@ UNITS: dict[str, dict[str, Decimal]] = {
 LABELS: dict[str, str] = _RULES.tables["labels"]
 FRACTIONS: dict[str, Decimal] = _RULES.tables["fractions"]
 BOUNDS: dict[str, Decimal] = _RULES.tables["proof"]
+LIMITS: dict[str, int] = _RULES.tables["limits"]
 _STEM = Stemmer.Stemmer("english").stemWord
 _STRAIGHT = r"\"([^\"\n]{3,})\""
 _SINGLE = r"['‘](?<![\w'’].)((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"
