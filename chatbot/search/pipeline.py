@@ -6,7 +6,7 @@ is made from take its place.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,6 +41,7 @@ from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
 from .ordering import DEPTH, Refiner, by_edition, first_in_both
 from .ranking import (
+    KeptGeneral,
     adaptive_threshold,
     merge_untagged,
     searched_scopes,
@@ -166,11 +167,10 @@ class Retriever:
             RETRIEVAL_METHODS.check(method, field="retrieval_method")
         )(settings)
         reranker = reranker or self._reranker(settings.reranker)
-        fetched = max(top_k, reranker.candidates(top_k)) if reranker else top_k
+        fetched = _fetched(top_k, reranker)
         refiner = self._refiner if settings.refine and chosen.refines else None
-        clock, store = _Clock(), self._store
         search = _Search(
-            store,
+            self._store,
             self._embedder,
             chosen,
             settings,
@@ -178,67 +178,48 @@ class Retriever:
             self._settled,
             fetched,
             page,
-            clock,
+            _Clock(),
             request,
         )
         kept = settings.general_collection
         if page is not None or not general:
             kept = "scoped"
         texts = [(scope, SearchText(query, query))]
-        if self._refiner and not refiner:
+        if refiner is not None:
+            texts = search.refined_texts(query, scope, kept, reading, refiner)
+        elif self._refiner is not None:
             search.scopes = searched_scopes(
                 scope, kept, self._refiner.collections, self._refiner.catalog
             )
-        if refiner:
-            parts = split_by_country_tag(scope, refiner.catalog, refiner.general, kept)
-            reading = reading or read_names(query, refiner.catalog, scope)
-            search.zones = zones_in(query)
-            titles = titles_of(search.zones)
-            headings = headings_of(search.zones)
-            texts = []
-            for part in parts:
-                if part is None:
-                    continue
-                text = search_text(reading, part, language=refiner.language)
-                if search.zones:
-                    question = f"{text.question} {titles}"
-                    topic = f"{text.topic} {headings}"
-                    text = replace(text, question=question, topic=topic)
-                texts.append((part, text))
+        store = self._store
         with (
             store.traced() if isinstance(store, TracedStore) else nullcontext() as sent
         ):
-            if refiner and isinstance(self._embedder, CachedEmbedder):
-                needed = [text.question for _, text in texts]
-                needed += [
-                    refiner.index.compared_text(text.topic)
-                    for _, text in texts
-                    if refiner.index
-                ]
-                self._embedder.prefetch(needed, request=request)
-            hits, threshold = search.hits(*texts[0])
-            for untagged in texts[1:]:
-                assert refiner is not None, "only it splits the scope"
-                found = search.nearness(search.hits(*untagged)[0], texts[0][1])
-                hits = merge_untagged(hits, found, scope, refiner.catalog)[:fetched]
-        if refiner:
-            hits = body_first(hits, search.zones, first_in_both(hits))
+            hits, threshold = search.hits_of_all(texts, scope)
         hits = with_rank(hits)
-        if reranker:
-            reranked = reranker.rerank(
-                query, hits, top_k=top_k, request=request or RequestContext()
-            )
-            hits = with_rank(reranked.hits)
-            clock.lap("rerank", reranked.usage)
+        if reranker is not None:
+            hits = search.reranked(query, hits, reranker, top_k)
         if scope.is_limited and isinstance(store, HybridStore):
-            # What an engine weighs over its whole index is not for a limited caller.
-            hits = tuple(
-                replace(hit, keyword_score=None, fused_score=None) for hit in hits
-            )
-        pipeline = (
-            None if sent is None else tuple(Aggregation.of(*each) for each in sent)
-        )
-        return Retrieval(hits, threshold, tuple(clock.laps), pipeline)
+            hits = _without_keyword_scores(hits)
+        steps = tuple(search.clock.laps)
+        if sent is None:
+            return Retrieval(hits, threshold, steps)
+        pipeline = tuple(Aggregation.of(*each) for each in sent)
+        return Retrieval(hits, threshold, steps, pipeline)
+
+
+def _fetched(top_k: int, reranker: Reranker | None) -> int:
+    """Return how many hits are needed for ``top_k`` after a reranker."""
+    if reranker is None:
+        return top_k
+    return max(top_k, reranker.candidates(top_k))
+
+
+def _without_keyword_scores(hits: Iterable[SearchHit]) -> tuple[SearchHit, ...]:
+    """Return hits for a limited caller, who does not get what an engine weighs over its
+    whole index.
+    """
+    return tuple(replace(hit, keyword_score=None, fused_score=None) for hit in hits)
 
 
 @dataclass(slots=True)
@@ -259,6 +240,68 @@ class _Search:
     """Scopes that are searched together in place of the chosen one; none = only it."""
     zones: frozenset[str] = frozenset()
     """The zones that the question asks for."""
+
+    def refined_texts(
+        self,
+        query: str,
+        scope: Scope,
+        kept: KeptGeneral,
+        reading: Reading | None,
+        refiner: Refiner,
+    ) -> list[tuple[Scope, SearchText]]:
+        """Return what is searched for in each part of a scope, that of the countries
+        chosen first (`split_by_country_tag`).
+        """
+        reading = reading or read_names(query, refiner.catalog, scope)
+        self.zones = zones_in(query)
+        titles = titles_of(self.zones)
+        headings = headings_of(self.zones)
+        texts: list[tuple[Scope, SearchText]] = []
+        for part in split_by_country_tag(scope, refiner.catalog, refiner.general, kept):
+            if part is None:
+                continue
+            text = search_text(reading, part, language=refiner.language)
+            if self.zones:
+                question = f"{text.question} {titles}"
+                topic = f"{text.topic} {headings}"
+                text = replace(text, question=question, topic=topic)
+            texts.append((part, text))
+        return texts
+
+    def hits_of_all(
+        self, texts: Sequence[tuple[Scope, SearchText]], scope: Scope
+    ) -> tuple[Sequence[SearchHit], Threshold | None]:
+        """Return the hits of all parts of a scope together, and the threshold that
+        those of the first part passed.
+        """
+        if self.refiner is None:
+            return self.hits(*texts[0])
+        self._prefetch([text for _, text in texts], self.refiner)
+        hits, threshold = self.hits(*texts[0])
+        for untagged in texts[1:]:
+            near = self.nearness(self.hits(*untagged)[0], texts[0][1])
+            hits = merge_untagged(hits, near, scope, self.refiner.catalog)
+            hits = hits[: self.top_k]
+        return body_first(hits, self.zones, first_in_both(hits)), threshold
+
+    def reranked(
+        self, query: str, hits: Sequence[SearchHit], reranker: Reranker, top_k: int
+    ) -> tuple[SearchHit, ...]:
+        """Return the best ``top_k`` hits in the order of a reranker."""
+        reranked = reranker.rerank(
+            query, hits, top_k=top_k, request=self.request or RequestContext()
+        )
+        self.clock.lap("rerank", reranked.usage)
+        return with_rank(reranked.hits)
+
+    def _prefetch(self, texts: Sequence[SearchText], refiner: Refiner) -> None:
+        """Embed all that will be needed in one call."""
+        if not isinstance(self.embedder, CachedEmbedder):
+            return
+        needed = [text.question for text in texts]
+        if refiner.index:
+            needed += [refiner.index.compared_text(text.topic) for text in texts]
+        self.embedder.prefetch(needed, request=self.request)
 
     def hits(
         self, scope: Scope, text: SearchText
@@ -379,19 +422,10 @@ class _Search:
         scores = by_vector | self.store.vector_scores(
             vector, [id for id in by_keyword if id not in by_vector]
         )
-        threshold, settings = None, self.settings
+        threshold = None
         passed = {*scores, *by_keyword}
         if self.method.uses_vectors:
-            keep = settings.threshold_keep
-            if keep == "auto":
-                keep = EDITIONS * self.top_k if self.refiner else 1
-            threshold = adaptive_threshold(
-                by_vector.values(),
-                start=settings.threshold_start,
-                step=settings.threshold_step,
-                floor=settings.threshold_floor,
-                keep=keep,
-            )
+            threshold = self._threshold(by_vector.values())
             # The first keyword matches stay whatever their vector score (R-D5).
             passed = {id for id, score in scores.items() if score > threshold.used}
             passed.update([*by_keyword][:KEYWORD_EXEMPT])
@@ -402,30 +436,44 @@ class _Search:
             row for row in self.method.rank(near, worded, scores) if row[0] in passed
         ][:count]
         self.clock.lap("fuse")
-        chunks = {
-            match.chunk_id: match.chunk
-            for match in (*near, *worded)
-            if match.chunk is not None
-        }
-        if missing := [id for id, _ in ranked if id not in chunks]:
-            chunks |= {chunk.id: chunk for chunk in self.store.get(missing)}
+        chunks = self._load([id for id, _ in ranked], [*near, *worded])
         hits: list[SearchHit] = []
         for id, fused in ranked:
-            if id in chunks:  # else it was deleted meanwhile
+            # Others were deleted meanwhile.
+            if id in chunks:
                 searches = (("vector", by_vector), ("keyword", by_keyword))
                 found_by = tuple(name for name, ids in searches if id in ids)
-                hits.append(
-                    SearchHit(
-                        chunks[id],
-                        0,
-                        scores.get(id),
-                        by_keyword.get(id),
-                        fused,
-                        found_by,
-                    )
+                score = scores.get(id)
+                hit = SearchHit(
+                    chunks[id], 0, score, by_keyword.get(id), fused, found_by
                 )
+                hits.append(hit)
         self.clock.lap("load")
         return hits, threshold, len(hits) == len(ranked)
+
+    def _threshold(self, vector_scores: Collection[float]) -> Threshold:
+        keep = self.settings.threshold_keep
+        if keep == "auto":
+            keep = EDITIONS * self.top_k if self.refiner else 1
+        return adaptive_threshold(
+            vector_scores,
+            start=self.settings.threshold_start,
+            step=self.settings.threshold_step,
+            floor=self.settings.threshold_floor,
+            keep=keep,
+        )
+
+    def _load(self, ids: Sequence[str], matches: Iterable[Match]) -> dict[str, Chunk]:
+        """Return the passages that are there, by id: those of matches, else from the
+        store.
+        """
+        chunks = {
+            match.chunk_id: match.chunk for match in matches if match.chunk is not None
+        }
+        missing = [id for id in ids if id not in chunks]
+        if missing:
+            chunks |= {chunk.id: chunk for chunk in self.store.get(missing)}
+        return chunks
 
 
 def settled_search(
