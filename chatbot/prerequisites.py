@@ -4,6 +4,7 @@ right Python, or the packages. Only the standard library is imported here.
 
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 __all__ = ["require_installation"]
 
@@ -18,7 +19,11 @@ def require_installation() -> None:
         )
     for package in ("flask", "pymongo", "Stemmer"):
         if find_spec(package) is None:
+            is_checkout = (
+                Path(__file__).parents[1].joinpath("requirements.txt").is_file()
+            )
+            command = "-r requirements.txt" if is_checkout else "report-chat"
             sys.exit(
                 f"The Python package {package} is not installed in {sys.prefix}. "
-                "Install all: pip install -r requirements.txt"
+                f"Install all: pip install {command}"
             )

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Generic, Self, TypeVar
 
 from .errors import MissingPackageError, UnknownNameError
+from .packages import DISTRIBUTIONS
 
 T = TypeVar("T")
 
@@ -85,7 +86,9 @@ class Registry(Generic[T]):
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("chatbot"):
                 raise  # our own bug, not a missing extra
+            module = error.name or ""
+            package = DISTRIBUTIONS.get(module, module)
             raise MissingPackageError(
                 f"The {self.kind} {name!r} needs the Python package {error.name!r}.",
-                remedy=f"Install it: pip install {error.name}",
+                remedy=f"Install it: pip install {package}",
             ) from error

@@ -20,13 +20,14 @@ from ...domain.errors import (
     MissingPackageError,
     SettingsError,
 )
+from ...domain.packages import install_command
 from ...models.openai_client import REFUSED, status_error, words_of
 
 T = TypeVar("T")
 E = TypeVar("E", bound=EmbeddingError | ChatModelError)
 NAMES = {"google": "gemini", "google_genai": "gemini", "google_vertexai": "vertexai"}
 """The library's names of providers, where ours are others."""
-INSTALL = "Install it: pip install -r requirements-providers.txt"
+INSTALL = f"Install it: {install_command('providers')}"
 _NETWORK_ERROR = re.compile(
     "Connect|Timeout|Transport|Protocol|Disconnect|Read|Network"
 )

@@ -39,6 +39,7 @@ from ...domain.errors import (
     SearchEngineError,
     read_table,
 )
+from ...domain.packages import install_command
 from ...domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
 from ...domain.request import RequestContext
 from ...domain.scope import NO_VALUE
@@ -248,7 +249,10 @@ def _check_reports(
     )
     for language, count in sorted((unread - Counter({"": unread[""]})).items()):
         yield _found(
-            "language_not_embedded", language=language.capitalize(), count=count
+            "language_not_embedded",
+            language=language.capitalize(),
+            count=count,
+            install=install_command("multilingual"),
         )
     if pending := sum(record.status != "ready" for record in records):
         yield _found("reports_pending", count=pending)

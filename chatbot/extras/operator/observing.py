@@ -19,6 +19,7 @@ from ...domain import Answer, StepEvent
 from ...domain.chat import Unsupported
 from ...domain.costs import Usage
 from ...domain.errors import ChatbotError, MissingPackageError
+from ...domain.packages import install_command
 
 QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180)
 REQUESTS = Counter(
@@ -172,7 +173,7 @@ def tracer_provider(settings: Settings) -> Any:
     except ImportError as error:
         raise MissingPackageError(
             "TRACES=otlp needs the Python packages of OpenTelemetry.",
-            remedy="Install them: pip install -r requirements-tracing.txt",
+            remedy=f"Install them: {install_command('tracing')}",
         ) from error
     stated = (
         OTELResourceDetector().detect().attributes

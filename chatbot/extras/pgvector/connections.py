@@ -13,6 +13,7 @@ from typing import Any
 
 from ...database.failures import SOON, Failures
 from ...domain.errors import MissingPackageError, SearchEngineError, SettingsError
+from ...domain.packages import install_command
 
 try:
     import psycopg
@@ -22,7 +23,7 @@ except ImportError as missing:
     raise MissingPackageError(
         "The vector search 'pgvector' needs the Python packages 'psycopg', with its "
         "binary part, and 'pgvector'.",
-        remedy="Install it: pip install -r requirements-pgvector.txt",
+        remedy=f"Install it: {install_command('pgvector')}",
     ) from missing
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus

@@ -16,6 +16,7 @@ from ...config.settings import Settings
 from ...config.settings_types import read_tables
 from ...domain import errors
 from ...domain.callers import PERSON, ApiKey, KeyRole
+from ...domain.packages import install_command
 from ...domain.scope import Value
 from ...domain.tables import Texts
 from ...domain.validation import parse
@@ -166,7 +167,7 @@ class IdentityProvider:
         except ImportError as error:
             raise errors.MissingPackageError(
                 "OIDC_ISSUER needs the Python package Authlib.",
-                remedy="Install it: pip install -r requirements-oidc.txt",
+                remedy=f"Install it: {install_command('oidc')}",
             ) from error
         secret = settings.oidc_client_secret
         self.issuer = (settings.oidc_issuer or "").rstrip("/")

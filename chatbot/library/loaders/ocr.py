@@ -13,11 +13,12 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from ...domain.documents import UNSURE
+from ...domain.packages import install_command
 
 if TYPE_CHECKING:
     from .pdf.words import Word
 
-INSTALL_NOTE = "Install the extra ocr to read it (pip install -r requirements-ocr.txt)"
+INSTALL_NOTE = f"Install the extra ocr to read it ({install_command('ocr')})"
 PAGES_NOTE = "Pictures are read up to OCR_PAGES, those of an attachment up to 3"
 INSTALLED = find_spec("rapidocr") is not None
 PIXELS = 2_000

