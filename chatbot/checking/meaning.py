@@ -26,7 +26,6 @@ __all__ = [
 ]
 
 MAX_SENTENCES = int(read_table(__package__, "meaning")["sentences"]["value"])
-_SAYS_LITTLE = GENERAL - NEGATORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +129,14 @@ def doubts_of(
 def with_doubts(
     citations: Sequence[Citation], response: str, unsupported: Sequence[Unsupported]
 ) -> tuple[Citation, ...]:
-    """Return the citations; one of which all sentences are doubtful is doubtful."""
+    """Return the citations; one that only doubtful sentences have is doubtful."""
     doubtful: set[int] = set()
     doubtful_texts = "\n".join(one.sentence for one in unsupported)
     for one in unsupported:
         doubtful.update(one.numbers)
-    for sentence in _sentences(response):
-        if not any(part.text in doubtful_texts for part in sentence.clauses):
-            doubtful.difference_update(sentence.numbers)
+    for clause in clauses(response):
+        if clause.text not in doubtful_texts:
+            doubtful.difference_update(clause.numbers)
     checked: list[Citation] = []
     for citation in citations:
         is_doubtful = citation.number in doubtful
@@ -160,7 +159,11 @@ def _is_copied(words: str, cited: Sequence[Evidence]) -> bool:
     """Return whether one statement has the telling words of a sentence in their order,
     beside those of the title and heading above it.
     """
-    keys = [key for key in map(stem, WORD.findall(words)) if key not in _SAYS_LITTLE]
+    keys = [stem(word) for word in WORD.findall(words)]
+    if not NEGATORS.isdisjoint(keys):
+        # What is negated where is more than the order of words.
+        return False
+    keys = [key for key in keys if key not in GENERAL]
     for source in cited:
         above = set(map(stem, WORD.findall(source.where)))
         telling = [key for key in keys if key not in above]
