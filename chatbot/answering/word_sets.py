@@ -115,15 +115,21 @@ class WordSets:
             stems = {term[:STEM_CHARACTERS] for term in self.terms(name)}
             named = {term for term in asked.words if term[:STEM_CHARACTERS] in stems}
             stated = asked.words.keys() & counts[name].keys()
+            phrases = " ".join(self.index.phrases(name))
+            phrased = asked.words.keys() & set(self.terms(phrases))
+            decisive = stated - named
+            if decisive - phrased:
+                # "speak" says which heading, "Arabic" what it has to state.
+                decisive -= phrased
             explained = len(named | stated)
             score = near.score if near else 0.0
-            if asked.negated and len(stated - named) > 1 and score < SURE:
+            if asked.negated and len(decisive) > 1 and score < SURE:
                 continue  # to lack two words at once says little: "border the sea"
             is_sure = stated > named or (
                 explained == len(asked.words) and score >= SURE
             )
-            if score >= LEAST and (stated - named or is_sure):
-                best = max(best, (explained, score, name, stated - named))
+            if score >= LEAST and (decisive or is_sure):
+                best = max(best, (explained, score, name, decisive))
         return best[2:]
 
     def _without_labels(

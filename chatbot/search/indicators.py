@@ -241,6 +241,10 @@ class IndicatorIndex:
         best = max(near, key=lambda label: (near[label], labels[label]))
         return best if near[best] > near[default] + LABEL_LEAD else default
 
+    def phrases(self, heading: str) -> Sequence[str]:
+        """Return a heading with what the glossary has for it and its labels."""
+        return self._current().of(heading, None)
+
     def sure_headings(
         self, topic: str, but: Collection[str], request: RequestContext | None = None
     ) -> list[str]:

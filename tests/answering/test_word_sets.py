@@ -114,9 +114,13 @@ def answer(question: str) -> str:
         ),
         (
             "In how many countries is Bambara spoken?",
-            "1 of 3 countries have “Bambara spoken” under “Languages”, by the newest "
-            "reports:",
-            ["| Mali | French (official), Bambara; French is spoken [1] |"],
+            "1 of 3 countries have “Bambara” under “Languages”, by the newest reports:",
+            ["| Mali | Bambara [1] |"],
+        ),
+        (
+            "Which countries speak Spanish?",
+            "1 of 3 countries have “Spanish” under “Languages”, by the newest reports:",
+            ["| Peru | Spanish (official) [1] |"],
         ),
         (
             "Which countries have no coast?",
