@@ -40,6 +40,9 @@ check: lint types test  ## run what CI runs, except for the page's scripts
 wheel:    ## build dist/report_chat-*.whl
 	pip wheel --no-deps --wheel-dir dist .
 
+stranger: ## what a stranger does: wheel, empty environment, serve, snippets; needs network and Node
+	python -m benchmarks stranger
+
 docs:     ## build the documentation as a site, build/site; needs mkdocs-material~=9.8
 	.ci/docs
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet

@@ -34,6 +34,7 @@ COMMANDS = {
     "kills": "every database call of every operation, killed and failed",
     "campaign": "kills, random requests and the like, as many as wished",
     "contract": "the API against its description",
+    "stranger": "the wheel in an empty environment, the snippets, the Python API",
     "clients": (
         "a Python and a TypeScript client, generated from the description, ask a "
         "question"

@@ -41,6 +41,7 @@ SMALLEST = {
     "campaign": "replies 5",
     "contract": "--examples 1 --who unknown",
     "clients": "",
+    "stranger": "",
 }
 QUICK = {"approximate_search", "table_structure"}
 """Those that need at most 2.5 seconds of processor time: the tests run them always, and
@@ -54,7 +55,7 @@ def arguments(command: str, scratch: Path) -> list[str]:
     """Return the arguments of the smallest size; files are made in ``scratch``. Exits
     with `SKIPPED` where it cannot run.
     """
-    if command == "clients":
+    if command in {"clients", "stranger"}:
         skip("it needs PyPI and npm")
     if command in NEEDS and importlib.util.find_spec(NEEDS[command]) is None:
         skip(f"{NEEDS[command]} is not installed")
