@@ -89,7 +89,7 @@ def is_proven(
 
     ``is_named``: the answer itself names the figures that the results are of.
     """
-    most = BOUNDS["chance_named"] if is_named else BOUNDS["chance"]
+    max_chance = BOUNDS["chance_named"] if is_named else BOUNDS["chance"]
     sizes = {abs(result / (claim.size or 1)) for result in results}
     for value in map(abs, claim.figure.values):
         if not any(_says(claim, value, size) for size in sizes):
@@ -97,9 +97,9 @@ def is_proven(
         if not value:
             return True
         step = Decimal(1).scaleb(int(value.normalize().as_tuple().exponent))
-        near = [size for size in sizes if value / 2 <= size <= value * 2]
-        different = {size.quantize(step) for size in near}
-        if len(different) * step / value <= most:
+        comparable = [size for size in sizes if value / 2 <= size <= value * 2]
+        different = {size.quantize(step) for size in comparable}
+        if len(different) * step / value <= max_chance:
             return True
     return False
 
@@ -163,8 +163,8 @@ def group_results(
             if operation in operations:
                 results.add(result)
     if "rest" in operations and claim.size == PERCENT:
-        results |= {1 - one.base for one in group if one.measure == "share"}
-    if len(group) > 1 and all(one.measure == group[0].measure for one in group):
+        results |= {1 - amount.base for amount in group if amount.measure == "share"}
+    if len(group) > 1 and all(amount.measure == group[0].measure for amount in group):
         results |= _results_of_all(claim, group, operations)
     return results
 
@@ -174,7 +174,7 @@ def _results_of_all(
 ) -> set[Decimal]:
     """Return what the figures of a group, all of one measure, give together."""
     results: set[Decimal] = set()
-    bases = [one.base for one in group]
+    bases = [amount.base for amount in group]
     total = sum(bases, Decimal(0))
     if claim.measures_as(group[0]):
         if "sum" in operations:
@@ -196,7 +196,7 @@ def _sums(bases: Sequence[Decimal]) -> set[Decimal]:
     sums = {sum(bases, Decimal(0))}
     if len(bases) <= BOUNDS["summed"]:
         for count in range(3, len(bases)):
-            sums |= {sum(some, Decimal(0)) for some in combinations(bases, count)}
+            sums |= {sum(terms, Decimal(0)) for terms in combinations(bases, count)}
     return sums
 
 

@@ -45,22 +45,22 @@ def check_cells(figures: _Figures, copied: Collection[CellPlace]) -> CheckedCell
     for is_turned in (False, True):
         columns = defaultdict[tuple[int, int], list[CellPlace]](list)
         rows = defaultdict[tuple[int, int], dict[int, Amount]](dict)
-        for place, figure in figures.items():
-            table, row, column = place
+        for cell, figure in figures.items():
+            table, row, column = cell
             if is_turned:
                 row, column = column, row
-            if place not in copied:
-                columns[table, column].append(place)
+            if cell not in copied:
+                columns[table, column].append(cell)
             elif len(rows[table, row]) < BOUNDS["group"]:
                 rows[table, row][column] = figure
-        for places in columns.values():
+        for cells in columns.values():
             results: dict[CellPlace, dict[_Formula, Decimal]] = {}
-            for place in places:
-                at = (place.table, place.column if is_turned else place.row)
-                results[place] = _results(figures[place], at, rows)
+            for cell in cells:
+                at = (cell.table, cell.column if is_turned else cell.row)
+                results[cell] = _results(figures[cell], at, rows)
             right = _right_cells(figures, results)
-            proven.update(place for place, is_right in right.items() if is_right)
-            wrong.update(place for place, is_right in right.items() if not is_right)
+            proven.update(cell for cell, is_right in right.items() if is_right)
+            wrong.update(cell for cell, is_right in right.items() if not is_right)
     return CheckedCells(frozenset(proven), frozenset(wrong - proven))
 
 
@@ -69,17 +69,17 @@ def _right_cells(
 ) -> dict[CellPlace, bool]:
     """Return whether cells of a column are right, as far as it can be told."""
     votes = Counter[_Formula]()
-    for place, given in results.items():
+    for cell, given in results.items():
         for formula, result in given.items():
-            votes[formula] += is_result(figures[place], result)
+            votes[formula] += is_result(figures[cell], result)
     best, count = max(votes.items(), key=itemgetter(1), default=((), 0))
     right: dict[CellPlace, bool] = {}
-    for place, given in results.items():
+    for cell, given in results.items():
         if count > 1 and best in given:
-            right[place] = is_result(figures[place], given[best])
+            right[cell] = is_result(figures[cell], given[best])
         # A single cell may be some result by accident.
-        elif is_proven(figures[place], given.values(), is_named=True):
-            right[place] = True
+        elif is_proven(figures[cell], given.values(), is_named=True):
+            right[cell] = True
     return right
 
 
@@ -109,15 +109,15 @@ def _results(
         pairs.append(((first, second), row[first], row[second]))
     for column, figure in row.items():
         for step in (-1, 1):
-            other = rows.get((table, number + step), {}).get(column)
-            if other is not None:
-                pairs.append(((column, "step", step), figure, other))
+            right = rows.get((table, number + step), {}).get(column)
+            if right is not None:
+                pairs.append(((column, "step", step), figure, right))
         if claim.measure == "share":
             whole = _column_sum(table, column, rows)
             if whole:
                 results[column, "part"] = figure.base / whole
-    for key, one, other in pairs:
-        for name, result in pair_results(claim, one, other):
+    for key, left, right in pairs:
+        for name, result in pair_results(claim, left, right):
             kind = "change" if name in ("increase", "decrease") else name
             results[(*key, kind)] = result
     alike = [figure.base for figure in row.values() if figure.measures_as(claim)]

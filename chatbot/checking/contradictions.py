@@ -41,25 +41,25 @@ def contradicted(
     missing, and no contradiction.
     """
     keys = [token.key for token in clause.tokens]
-    least = max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
+    min_tokens = max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
     # Those with so many of its words in any order: to align all would cost ten times as
     # much.
     figures = keys.count("#") + keys.count("#y")
-    near: list[Sentence] = []
+    candidates: list[Sentence] = []
     for source in evidence:
-        if figures + _count_in(keys, source.keys) < least:
+        if figures + _count_in(keys, source.keys) < min_tokens:
             continue
         for sentence in source.nearest(clause.keys):
-            if _count_in(keys, sentence.token_keys) >= least:
-                near.append(sentence)
-    if not near:
+            if _count_in(keys, sentence.token_keys) >= min_tokens:
+                candidates.append(sentence)
+    if not candidates:
         return []
     names: set[str] = set()
     for source in evidence:
         names |= source.names
     best_share = -1.0
     best_defects: list[Defect] = []
-    for sentence in near:
+    for sentence in candidates:
         share, defects = align(clause.tokens, sentence.tokens, supported, names)
         if share > best_share:
             best_share = share
@@ -192,11 +192,11 @@ def _capitalised(clause: Sequence[Token], start: int, end: int) -> list[Token]:
     Republic" both.
     """
     names: list[Token] = []
-    for place in range(start, end):
-        token = clause[place]
+    for position in range(start, end):
+        token = clause[position]
         if not token.is_capital:
             continue
-        follows_name = place > 0 and clause[place - 1].is_capital
+        follows_name = position > 0 and clause[position - 1].is_capital
         if token.key not in _STAND_INS or follows_name:
             names.append(token)
     return names
@@ -244,13 +244,13 @@ def _capital_keys(tokens: Sequence[Token]) -> set[str]:
     return {token.key for token in tokens if token.is_capital}
 
 
-def _is_alike(one: Token, other: Token) -> bool:
+def _is_alike(name: Token, other: Token) -> bool:
     """Return whether two words may name the same thing: Kenya and Kenyan, WHO and
     World.
     """
-    first, second = sorted((one.key, other.key), key=len)
+    first, second = sorted((name.key, other.key), key=len)
     return second.startswith(first[:4]) or (
-        one.text.isupper() != other.text.isupper() and first[:1] == second[:1]
+        name.text.isupper() != other.text.isupper() and first[:1] == second[:1]
     )
 
 

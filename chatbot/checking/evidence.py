@@ -88,15 +88,16 @@ class Sentence:
         """
         label = _LABEL.match(self.text)
         tokens = list[Token]()
-        place = label.end() if label else 0
+        start = label.end() if label else 0
         shown = (
-            one
-            for one in self.amounts
-            if one.figure.start >= place and not (one.figure.word and one.figure.bare)
+            stated
+            for stated in self.amounts
+            if stated.figure.start >= start
+            and not (stated.figure.word and stated.figure.bare)
         )
         for amount in (*shown, None):
             until = amount.figure.start if amount else len(self.text)
-            words = WORD.findall(self.text, place, max(place, until))
+            words = WORD.findall(self.text, start, max(start, until))
             tokens += [
                 token_of(word, not (tokens or at)) for at, word in enumerate(words)
             ]
@@ -110,7 +111,7 @@ class Sentence:
                     amount=amount,
                 )
             )
-            place = amount.end
+            start = amount.end
         return tokens[:MAX_TOKENS]
 
     @cached_property
@@ -123,7 +124,9 @@ class Sentence:
         """The countries that it names."""
         named = find_countries(self.text, misspelt=False)
         return tuple(
-            one for one in named if len(one.text.strip(".")) >= MIN_NAME_CHARACTERS
+            country
+            for country in named
+            if len(country.text.strip(".")) >= MIN_NAME_CHARACTERS
         )
 
     @cached_property
@@ -172,7 +175,9 @@ class Evidence:
         named = figures(where)
         of_rates = figures(" ".join(_RATE.findall(text)))
         self.around = frozenset(
-            value for one in (*named, *of_rates) for value in (*one.values, *one.parts)
+            value
+            for figure in (*named, *of_rates)
+            for value in (*figure.values, *figure.parts)
         )
         self.comma = comma_decimals(text)
         self.statements = list(
@@ -186,7 +191,7 @@ class Evidence:
         self._places = defaultdict[Decimal, list[Amount]](list)
         self._alike = dict[tuple[object, ...], list[Amount]]()
         self._sentences = defaultdict[str, list[int]](list)
-        for place, statement in enumerate(self.statements):
+        for position, statement in enumerate(self.statements):
             for amount in statement.amounts:
                 for value in {
                     *amount.figure.values,
@@ -195,7 +200,7 @@ class Evidence:
                 }:
                     self._places[value].append(amount)
             for key in statement.keys:
-                self._sentences[key].append(place)
+                self._sentences[key].append(position)
         self._sorted = sorted(self._places)
 
     @cached_property
@@ -280,10 +285,10 @@ class Evidence:
     def _amounts_like(self, amount: Amount) -> list[Amount]:
         sizes = UNITS.get(amount.measure, {}).values()
         factors = {Decimal(1), *(amount.size / size for size in sizes if size)}
-        near: dict[Decimal, None] = {}
+        close_values: dict[Decimal, None] = {}
         for value in amount.values:
             if value in self._places:
-                near[value] = None
+                close_values[value] = None
             for factor in factors:
                 low, high = sorted(
                     value * factor * (1 + sign * (BROADLY + CLOSELY))
@@ -291,31 +296,39 @@ class Evidence:
                 )
                 start = bisect_left(self._sorted, low)
                 end = bisect_right(self._sorted, high)
-                near.update(
+                close_values.update(
                     dict.fromkeys(self._sorted[start : min(end, start + MAX_PLACES)])
                 )
-        candidates = (one for value in near for one in self._places[value][:MAX_PLACES])
-        return [one for one in islice(candidates, MAX_PLACES) if amount.agrees(one)]
+        candidates = (
+            candidate
+            for value in close_values
+            for candidate in self._places[value][:MAX_PLACES]
+        )
+        return [
+            candidate
+            for candidate in islice(candidates, MAX_PLACES)
+            if amount.agrees(candidate)
+        ]
 
     @cached_property
     def is_table(self) -> bool:
         """True if all its figures are in rows, none in prose."""
-        return all(id(one) in self.row_of for one in self._values())
+        return all(id(amount) in self.row_of for amount in self._values())
 
     @cached_property
     def shares(self) -> frozenset[Decimal]:
         """Its shares of 1."""
         shares: set[Decimal] = set()
-        for one in self._values():
-            if one.measure == "share":
-                shares |= {value * one.size for value in one.figure.values}
+        for amount in self._values():
+            if amount.measure == "share":
+                shares |= {value * amount.size for value in amount.figure.values}
         return frozenset(shares)
 
     def _values(self) -> Iterator[Amount]:
         for statement in self.statements:
-            for one in statement.amounts:
-                if one.figure.year is None:
-                    yield one
+            for amount in statement.amounts:
+                if amount.figure.year is None:
+                    yield amount
 
     def nearest(self, keys: Set[str]) -> list[Sentence]:
         """Return the statements with most of these words, and at least two; rare words
@@ -324,13 +337,13 @@ class Evidence:
         scores = defaultdict[int, float](float)
         for key in keys:
             places = self._sentences.get(key, ())
-            for place in places[:MAX_PLACES]:
-                scores[place] += 1 / (1 + len(places))
+            for position in places[:MAX_PLACES]:
+                scores[position] += 1 / (1 + len(places))
         best = [
-            self.statements[place]
-            for place in sorted(scores, key=scores.__getitem__, reverse=True)[:3]
+            self.statements[position]
+            for position in sorted(scores, key=scores.__getitem__, reverse=True)[:3]
         ]
-        return [one for one in best if len(one.keys & keys) > 1]
+        return [statement for statement in best if len(statement.keys & keys) > 1]
 
 
 def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
@@ -343,7 +356,7 @@ def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
     alike = [true for source in evidence for true in source.amounts_like(amount)]
     if alike or not figure.parts:
         return any(amount.shares_year(true) for true in alike)
-    return all(any(number in one for one in evidence) for number in figure.parts)
+    return all(any(number in source for source in evidence) for number in figure.parts)
 
 
 def evidence_of(passage: Passage) -> Evidence:
@@ -377,18 +390,18 @@ def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sen
     for sentence in sentences(_WRAPPED.sub(" ", text)):
         in_sentence = amounts(sentence, comma=comma)
         factors = (
-            headed | scales_named(sentence, [one.figure for one in in_sentence])
+            headed | scales_named(sentence, [amount.figure for amount in in_sentence])
             if in_sentence
             else headed
         )
-        for place, one in enumerate(in_sentence):
-            if factors and not one.figure.scaled:
+        for position, amount in enumerate(in_sentence):
+            if factors and not amount.figure.scaled:
                 also = frozenset(
                     (value * factor).normalize() + 0
-                    for value in one.figure.values
+                    for value in amount.figure.values
                     for factor in factors
                 )
-                in_sentence[place] = one._replace(also=also)
+                in_sentence[position] = amount._replace(also=also)
         yield Sentence(sentence, in_sentence)
 
 
@@ -400,17 +413,17 @@ def _rows(
     """
     under = defaultdict[str, list[tuple[frozenset[str], Amount]]](list)
     places = [
-        (statement, place)
+        (statement, index)
         for statement in statements
-        for place in range(len(statement.amounts))
+        for index in range(len(statement.amounts))
     ]
     at = 0
     for figure in stated(text):
         # Amounts in prose may stand between two figures of rows.
-        for number, (statement, place) in enumerate(places[at : at + 40], start=at + 1):
-            amount = statement.amounts[place]
+        for number, (statement, index) in enumerate(places[at : at + 40], start=at + 1):
+            amount = statement.amounts[index]
             if figure.value in amount.figure.values:
-                statement.amounts[place] = amount = amount._replace(
+                statement.amounts[index] = amount = amount._replace(
                     years=amount.years or figure.years
                 )
                 heading = figure.heading or passage_heading

@@ -110,14 +110,14 @@ class Headings:
         )
         exact = row.label - sibling
         beginnings = set(map(beginning, keys))
-        near = {
+        years_beside = {
             str(int(key) + step)
             for key in exact
             if key.isdecimal() and not sibling <= keys
             for step in (-1, 1)
         }
         names = (phrases - others) | {
-            frozenset([word]) for word in {*map(beginning, exact), *near}
+            frozenset([word]) for word in {*map(beginning, exact), *years_beside}
         }
         return any(name <= beginnings for name in names)
 
@@ -156,7 +156,7 @@ class Headings:
         phrases = self.phrases(row.heading) | {
             frozenset([beginning(key)]) for key in row.label
         }
-        fits = [one for one in phrases if one <= beginnings]
+        fits = [phrase for phrase in phrases if phrase <= beginnings]
         others = [set(map(beginning, name)) for name, _ in named]
         return any(
             not other <= present and all(phrase < other for phrase in fits)
@@ -220,7 +220,7 @@ class Foreign:
         for country in sentence.countries:
             if not self._countries.isdisjoint(country.keys):
                 continue
-            if not any(_names(evidence, country) for evidence in cited):
+            if not any(_names_country(evidence, country) for evidence in cited):
                 yield country.text
 
     def names(
@@ -266,11 +266,11 @@ class Foreign:
             - _NO_TOPIC
             - countries
         )
-        least = max(MIN_FOREIGN_WORDS, FOREIGN_SHARE * len(keys))
+        min_foreign = max(MIN_FOREIGN_WORDS, FOREIGN_SHARE * len(keys))
         foreign = [start for start in map(beginning, keys) if start not in self._all]
         return (
-            len(foreign) >= least
-            and sum(key not in self.words_of_headings for key in foreign) >= least
+            len(foreign) >= min_foreign
+            and sum(key not in self.words_of_headings for key in foreign) >= min_foreign
         )
 
     @cached_property
@@ -278,8 +278,8 @@ class Foreign:
         """The beginnings of the words that name the passages' headings."""
         of_headings = (
             self.headings.phrases(heading)
-            for one in self.evidence.values()
-            for heading in one.headings
+            for source in self.evidence.values()
+            for heading in source.headings
         )
         return frozenset(
             word for phrases in of_headings for phrase in phrases for word in phrase
@@ -300,14 +300,16 @@ def _is_in_other(sentence: Sentence, position: int) -> bool:
     for amount in sentence.amounts:
         if amount.figure.start <= position < amount.end:
             return True
-    return any(one.start <= position < one.end for one in sentence.countries)
+    return any(
+        country.start <= position < country.end for country in sentence.countries
+    )
 
 
 def _has_name(source: Evidence, name: str) -> bool:
     return normalise(name) in source.words or source.mentions([name], set())
 
 
-def _names(evidence: Evidence, country: NamedCountry) -> bool:
+def _names_country(evidence: Evidence, country: NamedCountry) -> bool:
     """Return whether a passage names a country. The words of its name are not enough
     where they stand in a longer one: "South Sudan" does not name Sudan.
     """
@@ -334,6 +336,6 @@ def foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
         filter(None, behind), _SAYS.finditer(words) if " that" in words else ()
     ):
         named = [word for word in WORD.findall(match["speaker"]) if word[0].isupper()]
-        is_named = any(one.mentions(named, _NO_SPEAKERS) for one in cited)
+        is_named = any(source.mentions(named, _NO_SPEAKERS) for source in cited)
         if not is_named and not _NO_SPEAKERS.issuperset(map(stem, named)):
             yield match["speaker"]

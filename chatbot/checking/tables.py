@@ -60,12 +60,12 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
     in a row or column of sources.
     """
     lines = _unfenced(text.splitlines())
-    kept = list[str]()
+    result = list[str]()
     dropped = list[str]()
     tables = emptied = 0
     for start, end, head, rows in _tables(lines):
         if not head:
-            kept.append(lines[start])
+            result.append(lines[start])
             continue
         checked, gone, is_sourced = _checked_cells(head, rows, sides)
         if gone and not is_sourced:
@@ -78,13 +78,13 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
         before = lines[start][
             : len(lines[start]) - len(_BEFORE.sub("", lines[start], count=1))
         ]
-        kept += [
+        result += [
             f"{before}{line}"
             for line in markdown_table(head, checked, rule).splitlines()
         ]
         # A line that followed at once would be a row of it.
-        kept += [""] if end < len(lines) and lines[end].strip() else []
-    return CheckedTables("\n".join(kept).strip(), tables, tuple(dropped), emptied)
+        result += [""] if end < len(lines) and lines[end].strip() else []
+    return CheckedTables("\n".join(result).strip(), tables, tuple(dropped), emptied)
 
 
 def _checked_cells(
@@ -263,23 +263,25 @@ def _unfenced(lines: Sequence[str]) -> list[str]:
     """Return the lines without the fences that models put around tables, which would
     then be shown as code.
     """
-    kept: list[str] = []
+    unfenced: list[str] = []
     fence = ""
     opened = 0
     is_code = False
     for line in lines:
-        kept.append(line)
+        unfenced.append(line)
         if (match := _FENCE.match(line)) is None:
             continue
         if not fence:
             fence = match[1]
-            opened = len(kept) - 1
+            opened = len(unfenced) - 1
             is_code = match[2].casefold() not in _MARKDOWN
         elif match[1].startswith(fence) and not match[2]:
-            if not is_code and any(head for _, _, head, _ in _tables(kept[opened:])):
-                kept = [*kept[:opened], *kept[opened + 1 : -1]]
+            if not is_code and any(
+                head for _, _, head, _ in _tables(unfenced[opened:])
+            ):
+                unfenced = [*unfenced[:opened], *unfenced[opened + 1 : -1]]
             fence = ""
-    return kept
+    return unfenced
 
 
 def _tables(
@@ -288,28 +290,28 @@ def _tables(
     """Yield start, end, head and rows of each table; every other line comes by itself,
     without a head.
     """
-    place = 0
-    while place < len(lines):
+    number = 0
+    while number < len(lines):
         head = list[str]()
-        end = place + 1
+        end = number + 1
         below = lines[end] if end < len(lines) else ""
         if (
-            "|" in lines[place]
+            "|" in lines[number]
             and "|" in below
             and _RULE.fullmatch(_BEFORE.sub("", below, count=1).strip())
         ):
-            head = _cells(lines[place])
+            head = _cells(lines[number])
             end = next(
-                (at for at in range(place + 2, len(lines)) if "|" not in lines[at]),
+                (at for at in range(number + 2, len(lines)) if "|" not in lines[at]),
                 len(lines),
             )
         yield (
-            place,
+            number,
             end,
             head,
-            [_cells(line)[: len(head)] for line in lines[place + 2 : end]],
+            [_cells(line)[: len(head)] for line in lines[number + 2 : end]],
         )
-        place = end
+        number = end
 
 
 def _cells(line: str) -> list[str]:

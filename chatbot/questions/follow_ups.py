@@ -552,7 +552,7 @@ class FollowUps:
             reading.editions if of_report else reading.figure_years or reading.editions
         )
         compares = len(old) > 1 and COMPARES.search(full) is not None
-        words = [one.words for one in (*(old if compares else ()), *years)]
+        words = [named.words for named in (*(old if compares else ()), *years)]
         new = list_in_words(words)
         if not old:
             return add_name(full, edition_in_words(words) if of_report else new)
@@ -727,15 +727,15 @@ def _in_words(
 ) -> list[str]:
     """Countries of a reading by their usual names; None = all of them."""
     return [
-        name_in_words(reading.text, one, usual=True)
-        for one in countries or reading.countries
+        name_in_words(reading.text, country, usual=True)
+        for country in countries or reading.countries
     ]
 
 
 def _years_in_words(years: Sequence[NamedYears]) -> list[str]:
     """The years of figures and those of editions, each as a list in words."""
-    figures = list_in_words(one.words for one in years if not one.of_report)
-    reports = [one.words for one in years if one.of_report]
+    figures = list_in_words(named.words for named in years if not named.of_report)
+    reports = [named.words for named in years if named.of_report]
     return [*filter(None, [figures]), *([edition_in_words(reports)] if reports else [])]
 
 

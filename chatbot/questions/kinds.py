@@ -293,17 +293,23 @@ def _of_named(plain: str, countries: int) -> Kind:
 
 def _numbers(plain: str) -> list[Figure]:
     return [
-        one for one in figures(plain, comma=comma_decimals(plain)) if one.year is None
+        figure
+        for figure in figures(plain, comma=comma_decimals(plain))
+        if figure.year is None
     ]
 
 
 def _bound(plain: str) -> Bound | None:
     for match in _BOUND.finditer(plain):
         rest = plain[match.end() :]
-        near = [one for one in _numbers(rest) if not rest[: one.start].strip(" $€£")]
+        next_numbers = [
+            number
+            for number in _numbers(rest)
+            if not rest[: number.start].strip(" $€£")
+        ]
         value = _part(rest)
-        if value is None and near:
-            value = min(near[0].values)
+        if value is None and next_numbers:
+            value = min(next_numbers[0].values)
         if value is None:
             continue
         return Bound(
@@ -312,9 +318,9 @@ def _bound(plain: str) -> Bound | None:
             inclusive=_INCLUSIVE.match(match[0]) is not None,
             negated=_is_negated(plain, match.start()),
         )
-    for one in _numbers(plain):
-        if behind := _BEHIND.match(plain[one.end :]):
-            return Bound(bool(behind["above"]), min(one.values), inclusive=True)
+    for number in _numbers(plain):
+        if behind := _BEHIND.match(plain[number.end :]):
+            return Bound(bool(behind["above"]), min(number.values), inclusive=True)
     return None
 
 
@@ -345,11 +351,11 @@ def _sign(plain: str) -> Bound | None:
     return None
 
 
-def _is_negated(text: str, place: int) -> bool:
+def _is_negated(text: str, position: int) -> bool:
     """Return whether a word of negation stands before a place in its clause: "does not
     have more than 5".
     """
-    return _NOT_BEFORE.search(text[:place]) is not None
+    return _NOT_BEFORE.search(text[:position]) is not None
 
 
 _THANKS, _SERVICE_WORDS = words("thanks_words"), words("service_words")
@@ -467,9 +473,9 @@ def _listed(question: str, reading: Reading) -> Topic | None:
     if not all_words <= _OF_LIBRARY:
         return None
     by_place = sorted(
-        (question.lower().find(word), one)
-        for one in _TOPICS
-        for word in all_words & _TOPICS[one]
+        (question.lower().find(word), candidate)
+        for candidate in _TOPICS
+        for word in all_words & _TOPICS[candidate]
     )
     topics = list(dict.fromkeys(topic for _, topic in by_place))
     if not topics:

@@ -179,11 +179,13 @@ def _is_meant(text: str, start: int, end: int) -> bool:
 @lru_cache(maxsize=16384)
 def _titles(title: str) -> Texts:
     """The parts of a title that tell which report it is, normalised."""
-    parts = [normalise(part) for part in [title, *_SEPARATOR.split(title)]]
-    plain = dict.fromkeys(" ".join(_DATE.sub(" ", part).split()) for part in parts)
+    parts = [normalise(piece) for piece in [title, *_SEPARATOR.split(title)]]
+    plain = dict.fromkeys(" ".join(_DATE.sub(" ", piece).split()) for piece in parts)
     terms = analyzer("english").terms
     titles = [
-        one for one in plain if len(set(terms(one)) - _NO_TELLING) >= MIN_TELLING_WORDS
+        candidate
+        for candidate in plain
+        if len(set(terms(candidate)) - _NO_TELLING) >= MIN_TELLING_WORDS
     ]
     if _DATE.search(parts[0]) and len(set(terms(parts[0]))) > MIN_TELLING_WORDS:
         titles.append(parts[0])  # "World in 2023: Global Overview" tells by its date

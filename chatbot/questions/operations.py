@@ -99,7 +99,7 @@ def read_conversion(text: str) -> Conversion | None:
     are 12 miles?"; None of others.
     """
     units, rest = read_units(_ASIDE.sub(" ", text))
-    numbers = [one for one in figures(rest) if one.year is None]
+    numbers = [figure for figure in figures(rest) if figure.year is None]
     if not units or len(numbers) != 1:
         return None
     [number] = numbers
@@ -263,9 +263,11 @@ def measured(text: str) -> str:
     text = _DIFFERENCE.sub(_comparative, text)
     for form in (_RATIO, _IN_PER_CENT, _GAINED):
         text = form.sub(" ", text)
-    kept = [word for word in _WORD.findall(text) if word.lower() not in _SIZE_WORDS]
-    telling = [word for word in kept if word.lower() not in _SAY_NOTHING]
-    return " ".join(telling or kept)
+    without_sizes = [
+        word for word in _WORD.findall(text) if word.lower() not in _SIZE_WORDS
+    ]
+    telling = [word for word in without_sizes if word.lower() not in _SAY_NOTHING]
+    return " ".join(telling or without_sizes)
 
 
 def _comparative(match: re.Match[str]) -> str:
@@ -298,7 +300,7 @@ def _two_topics(text: str) -> tuple[str, ...]:
         parts: Sequence[str] = (taken["first"], taken["second"])
     else:
         parts = _BETWEEN_TWO.split(text)
-    topics = [topic for part in parts if not says_nothing(topic := measured(part))]
+    topics = [topic for phrase in parts if not says_nothing(topic := measured(phrase))]
     if len(topics) != 2:
         return ()
     return tuple(topics)

@@ -131,7 +131,7 @@ def _editions_of(
     """Return the editions in scope that a question means."""
     named: list[Value] = []
     for edition in editions(scope, catalog):
-        if any(one.condition.matches(edition) for one in years):
+        if any(named_years.condition.matches(edition) for named_years in years):
             named.append(edition)
     return _inside(scope, YEAR, named, catalog)
 
@@ -209,12 +209,12 @@ def compared_countries(reading: Reading) -> list[NamedCountry]:
     countries = list[NamedCountry]()
     for names in lists(text, reading.countries, _LISTED):
         is_end = False
-        for one in names:
+        for name in names:
             is_end = is_end or bool(
-                _OTHER_END.search(text[: one.start])
-                or _NOUN_LEFT_OUT.fullmatch(text, one.end)
+                _OTHER_END.search(text[: name.start])
+                or _NOUN_LEFT_OUT.fullmatch(text, name.end)
             )
-            countries += [one] if is_end or one in reading.about else []
+            countries += [name] if is_end or name in reading.about else []
     return countries
 
 
