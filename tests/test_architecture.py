@@ -264,6 +264,7 @@ BEHIND_THE_DOOR = (
 """Where callers are served."""
 BESIDE_THE_DOOR = {
     "app/web/callers.py storage.keys.find": "says who the caller is",
+    "app/web/callers.py storage.keys.of_session": "says who the caller is",
     "extras/changes/pages.py storage.keys.create_feed": "the caller's own key",
     "extras/sign_in/people.py storage.documents": "how reports spell the countries",
     "app/web/conversations.py storage.feedback": "written for the caller's own answer",

@@ -276,6 +276,10 @@ class Database(ABC):
     def empty_log(self) -> None:  # noqa: B027  # a server maintains its own
         """Remove deleted data from a file's log of changes."""
 
+    @abstractmethod
+    def check_pages(self) -> None:
+        """Read every page of an embedded file. Raises DatabaseError: one is damaged."""
+
     def free_bytes(self, *, tidy: bool = False) -> int | None:
         """Return the free space for writes; None on a server. ``tidy``: truncate the
         log first.

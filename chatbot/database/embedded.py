@@ -240,6 +240,12 @@ class EmbeddedDatabase(Database):
                     )
         return f"embedded database {self._path.name}"
 
+    def check_pages(self) -> None:
+        with self.translate_errors():
+            (first, *_) = self._reader().execute("PRAGMA quick_check(1)").fetchone()
+        if first != "ok":
+            raise sqlite_failure("broken", name=self._path.name, problem=first)
+
     def free_bytes(self, *, tidy: bool = False) -> int:
         """Return the free bytes on the disk and inside the file. ``tidy``: truncate the
         log first.

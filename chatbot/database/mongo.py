@@ -267,12 +267,9 @@ class MongoDatabase(Database):
             )
         except (ValueError, errors.PyMongoError) as error:
             # PyMongo's message may contain parts of the URI.
-            raise SettingsError(
-                f"MONGODB_URI cannot be used: {type(error).__name__}. It should be "
-                "mongodb://user:password@host:27017 "
-                "or mongodb+srv://user:password@host, with : / ? # [ ] @ % in a "
-                "password percent-encoded (@ is %40)."
-            ) from None
+            raise SettingsError(_mistake_in(uri, error)) from None
+        if _PLACEHOLDER.search(uri):
+            raise SettingsError(_mistake_in(uri, errors.InvalidURI()))
         return cls(client, name, seconds=seconds, overruled=overruled_options(client))
 
     def raw(self, name: str) -> Any:
@@ -286,6 +283,9 @@ class MongoDatabase(Database):
         return self._database.get_collection(
             full_name, read_preference=ReadPreference.PRIMARY, **concerns
         )
+
+    def check_pages(self) -> None:
+        """The server checks its own files."""
 
     def build_progress(self, name: str) -> str:
         """Ask the server for the user's own operations; not every tier and user may."""
@@ -532,6 +532,9 @@ class RetryPauses(CommandListener):
 
 OVERLOAD_LABEL = "SystemOverloadedError"
 RETRYABLE_LABEL = "RetryableWriteError"
+_PLACEHOLDER = re.compile(r"<[\w -]+>|%3C[\w -]+%3E", re.IGNORECASE)
+"""Atlas shows addresses with `<db_password>`."""
+_UNRESOLVED = re.compile(r"name or service|getaddrinfo|nodename|name resolution", re.I)
 _TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
 _DRIVER: tuple[tuple[tuple[type[errors.PyMongoError], ...], str], ...] = (
     ((errors.NetworkTimeout, errors.ExecutionTimeout, errors.WTimeoutError), "slow"),
@@ -541,6 +544,30 @@ _DRIVER: tuple[tuple[tuple[type[errors.PyMongoError], ...], str], ...] = (
     ((errors.ConfigurationError,), "bad_address"),
 )
 """What the driver's own exceptions mean, which have no code."""
+
+
+def _mistake_in(uri: str, error: Exception) -> str:
+    """Return what is wrong with an address, and what helps, without its parts."""
+    if _PLACEHOLDER.search(uri):
+        return (
+            "MONGODB_URI still has a placeholder between < and >. Put the user and the "
+            "password of the database in its place, without the brackets."
+        )
+    if isinstance(error, errors.InvalidURI):
+        return (
+            "MONGODB_URI cannot be read. It should be "
+            "mongodb://user:password@host:27017 or mongodb+srv://user:password@host, "
+            "with : / ? # [ ] @ % in a password percent-encoded (@ is %40)."
+        )
+    if uri.startswith("mongodb+srv://") and "DNS" in str(error):
+        return (
+            "The host in MONGODB_URI has no DNS record of a cluster. Copy the address "
+            "again from Atlas (Connect, Drivers), and check this machine's name server."
+        )
+    return (
+        f"MONGODB_URI cannot be used: {type(error).__name__}. Check the options after "
+        "the ? in it, and the port."
+    )
 
 
 def translate(error: errors.PyMongoError, seconds: float) -> DatabaseError:
@@ -557,6 +584,8 @@ def translate(error: errors.PyMongoError, seconds: float) -> DatabaseError:
             is_selection = isinstance(error, errors.ServerSelectionTimeoutError)
             if is_selection and _TLS.search(str(error)):
                 return mongodb_failure("away:tls")
+            if is_selection and _UNRESOLVED.search(str(error)):
+                return mongodb_failure("bad_address")
             return mongodb_failure(name, seconds=seconds)
     return DatabaseError(f"MongoDB failed: {type(error).__name__}.", retry_after=SOON)
 

@@ -61,7 +61,7 @@ def from_row(type_: type[T], row: Mapping[str, Any]) -> T:
     return value
 
 
-def now(timespec: str = "milliseconds", *, days_ago: int = 0) -> str:
+def now(timespec: str = "milliseconds", *, days_ago: float = 0) -> str:
     """Return the time (UTC) as text that sorts."""
     return (datetime.now(UTC) - timedelta(days=days_ago)).isoformat(timespec=timespec)
 

@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..domain.errors import DatabaseError
+from .failures import sqlite_failure
 from .rows import BYTE_FIELDS
 
 COLUMNS = ("_id", "doc", *BYTE_FIELDS)
@@ -78,10 +79,15 @@ def as_bytes(value: Any) -> bytes | None:
 def to_document(row: Sequence[Any]) -> Json:
     """Return the document of a row of COLUMNS."""
     id, text, *blobs = row
-    if '{"$report-chat:' in text:
-        fields = json.loads(text, object_hook=_untag)
-    else:
-        fields, _ = _decode(text)
+    try:
+        if '{"$report-chat:' in text:
+            fields = json.loads(text, object_hook=_untag)
+        else:
+            fields, _ = _decode(text)
+    except (TypeError, ValueError) as error:  # a damaged page, whose form is right
+        raise sqlite_failure(
+            "broken", name="", problem="a row cannot be read"
+        ) from error
     document = {"_id": id, **fields}
     for name, blob in zip(BYTE_FIELDS, blobs, strict=True):
         if blob is not None:

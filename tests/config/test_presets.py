@@ -3,7 +3,7 @@
 import pytest
 
 from chatbot.answering.flow import STAGES, check_stages, stages_of
-from chatbot.app.services import check_names
+from chatbot.app.services import checks_of_names
 from chatbot.config.settings import Settings
 from chatbot.config.settings_types import PRESETS, query_time
 from chatbot.domain.errors import ChatbotError, SettingsError
@@ -50,6 +50,11 @@ def test_an_unknown_preset_stops_the_start() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_presets_stages_are_stages_that_a_question_can_do_with(name: str) -> None:
     check_stages(Settings(preset=name).stages)
+
+
+def check_names(settings: Settings) -> None:
+    for check in checks_of_names(settings):
+        check()
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 the `Services` closes them in reverse order.
 """
 
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from ...answering.conversation import ChatService
@@ -11,6 +13,7 @@ from ...answering.flow import check_stages
 from ...config.settings import Settings
 from ...database.core import Database
 from ...database.reader import EVERYTHING, Reader, Readers
+from ...domain.errors import ChatbotError, DatabaseError
 from ...domain.scope import Scope
 from ...extras import Extra, answer, enabled, load, with_extras
 from ...language.analysis import analyzer
@@ -130,15 +133,37 @@ class Services:
         SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong;
         DatabaseError: the database does not answer.
         """
-        check_names(self.settings)
-        self.modes.check(None)
-        everything = self.everything
-        everything.reranker(self.settings.reranker)
-        _ = everything.flow
-        self.ingesting.check()
+        for error in self.problems():
+            raise error
+
+    def problems(self) -> Iterator[ChatbotError]:
+        """Build what a question needs, and yield each error that `check` would raise,
+        once. A database that does not answer is the last of them.
+        """
+        settings = self.settings
+        checks: list[Callable[[], object]] = [
+            *checks_of_names(settings),
+            lambda: self.modes.check(None),
+            lambda: self.everything.reranker(settings.reranker),
+            lambda: self.everything.flow,
+            self.ingesting.check,
+        ]
         for extra in self.extras:
             for reference in extra.verify:
-                load(reference)(self)
+                checks.append(partial(load(reference), self))
+        checks.append(self._verify_embedder)
+        messages = set[str]()
+        for check in checks:
+            try:
+                check()
+            except ChatbotError as error:
+                if error.message not in messages:
+                    yield error
+                messages.add(error.message)
+                if isinstance(error, DatabaseError):
+                    return
+
+    def _verify_embedder(self) -> None:
         verify = getattr(self.runtime.embedder.uncached, "verify", None)
         if verify is not None:
             verify()
@@ -160,16 +185,24 @@ class Services:
         self.close()
 
 
-def check_names(settings: Settings) -> None:
-    """Raises SettingsError, UnknownNameError: a setting names what there is not."""
-    analyzer(settings.language)
-    RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
-    fusion_named(settings.fusion)
-    check_stages(settings.stages)
+def checks_of_names(settings: Settings) -> list[Callable[[], object]]:
+    """Return checks that each raise SettingsError or UnknownNameError if a setting
+    names what there is not.
+    """
+    method = settings.retrieval_method
     rerankers = with_extras(RERANKERS, settings)
-    rerankers.check(settings.reranker, field="RERANKER")
     stores = with_extras(STORES, settings)
-    stores.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
-    if settings.embedding_provider is not None:
+    search = settings.vector_search
+    checks: list[Callable[[], object]] = [
+        lambda: analyzer(settings.language),
+        lambda: RETRIEVAL_METHODS.check(method, field="RETRIEVAL_METHOD"),
+        lambda: fusion_named(settings.fusion),
+        lambda: check_stages(settings.stages),
+        lambda: rerankers.check(settings.reranker, field="RERANKER"),
+        lambda: stores.check(search, field="VECTOR_SEARCH", also=("auto",)),
+    ]
+    provider = settings.embedding_provider
+    if provider is not None:
         embedders = with_extras(EMBEDDERS, settings)
-        embedders.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
+        checks.append(lambda: embedders.check(provider, field="EMBEDDING_PROVIDER"))
+    return checks

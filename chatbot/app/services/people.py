@@ -12,12 +12,11 @@ from ...domain.callers import ApiKey
 class SignedOut:
     """A person has signed out. ``person``: who is signed in nevertheless, because a
     proxy says so. ``address`` ends their session where they signed in; "" = there is
-    none. ``cookies`` end here.
+    none.
     """
 
     person: ApiKey | None = None
     address: str = ""
-    cookies: tuple[str, ...] = ()
 
 
 class People(Protocol):

@@ -57,6 +57,7 @@ class Retention:
         storage.cache.prune()
         storage.counters.prune()
         storage.uploads.prune()
+        storage.sessions.prune()
         storage.facts.prune_leases()
 
     def purge_regularly(

@@ -8,7 +8,7 @@ from ...config.settings import Settings
 from ...database import open_database
 from ...database.changes import Changes
 from ...database.core import Database, ForeignRows
-from ...database.repositories.access import AuditLog, KeyRepository
+from ...database.repositories.access import AuditLog, KeyRepository, SessionRepository
 from ...database.repositories.answers import FeedbackRepository, UnfinishedRepository
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.conversations import ConversationRepository
@@ -57,6 +57,7 @@ class Storage:
     ingestions: IngestionQueue
     keys: KeyRepository
     release: ServingRelease
+    sessions: SessionRepository
     scopes: ScopeResolver
     """Turns what a request names into a `Scope` of what is there."""
     unfinished: UnfinishedRepository
@@ -161,6 +162,7 @@ def open_storage(
         ingestions=IngestionQueue(database),
         keys=keys,
         release=ServingRelease(database, __version__),
+        sessions=SessionRepository(database),
         scopes=ScopeResolver(documents, fields, collections),
         unfinished=UnfinishedRepository(database),
         uploads=UploadRepository(database, files),

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from flask import g, request
 
-from ...database.repositories.access import PREFIX
-from ...domain.callers import NEEDS, ApiKey, Caller, Need
+from ...database.repositories.access import PREFIX, BrowserSession
+from ...domain.callers import NEEDS, PERSON, ApiKey, Caller, Need
 from ...domain.errors import UnauthorizedError
-from .cookies import KEY_COOKIE, owner_of_cookie
+from .cookies import OLDER_KEY_COOKIE, current_session, owner_of_cookie
 from .routes import Route, current_route, services
 
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
@@ -106,11 +106,12 @@ def sent_key() -> ApiKey | None:
             )
         return key
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    secret = (
-        token.strip()
-        if scheme.lower() == "bearer"
-        else request.cookies.get(KEY_COOKIE, "")
-    )
+    secret = token.strip()
+    if scheme.lower() != "bearer":
+        session = current_session()
+        if session is not None:
+            return _key_of(session)
+        secret = request.cookies.get(OLDER_KEY_COOKIE, "")
     if not secret:
         return None
     if not secret.startswith(PREFIX) and _counts_as_none(route):
@@ -126,8 +127,19 @@ def _counts_as_none(route: Route | None) -> bool:
     return people is not None and people.has_foreign_key()
 
 
+def _key_of(session: BrowserSession) -> ApiKey | None:
+    """Return the key of a session; None for a person. Raises UnauthorizedError."""
+    if session.holder.startswith(PERSON):
+        return None
+    return _valid(services().storage.keys.of_session(session))
+
+
 def find_key(secret: str) -> ApiKey:
-    key = services().storage.keys.find(secret)
+    """Return the key with this secret. Raises UnauthorizedError."""
+    return _valid(services().storage.keys.find(secret))
+
+
+def _valid(key: ApiKey | None) -> ApiKey:
     if key is not None and key.groups:  # the feed of a person: as their groups are now
         as_now = limited(key)
         key = replace(as_now, role=key.role) if as_now else None

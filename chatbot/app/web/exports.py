@@ -13,6 +13,7 @@ from ...domain.json import to_json
 from ...domain.registry import Registry
 from ...domain.scope import Range, Scope, Values
 from ...extras import with_extras
+from ...language.markdown import escape_markdown
 from ...search.scope import describe
 from .files import csv_text, disposition
 from .routes import JSON, services
@@ -101,11 +102,11 @@ def _as_markdown(record: Conversation, messages: list[Json]) -> bytes:
     """Return a conversation as Markdown: questions as headings, each answer with its
     sources.
     """
-    parts = [f"# {record.title}"]
+    parts = [f"# {escape_markdown(record.title)}"]
     for message in messages:
         if message["role"] == "user":
             parts += [
-                f"## {' '.join(message['content'].split())}",
+                f"## {escape_markdown(message['content'])}",
                 f"_{about_question(message)}_",
             ]
             continue
@@ -113,10 +114,11 @@ def _as_markdown(record: Conversation, messages: list[Json]) -> bytes:
         sources = []
         for citation in (message["answer"] or {}).get("citations", []):
             address = original_address(citation)
-            names = [f"[{citation['number']}] [{citation['title']}]({address})"]
-            names += publication_words(citation)
+            title = escape_markdown(citation["title"])
+            names = [f"[{citation['number']}] [{title}]({address})"]
+            names += map(escape_markdown, publication_words(citation))
             if citation["section"]:
-                names.append(citation["section"])
+                names.append(escape_markdown(citation["section"]))
             if citation["page"]:
                 names.append(f"page {citation['page']}")
             sources.append(f"{', '.join(names)}  ")

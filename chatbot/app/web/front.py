@@ -48,6 +48,8 @@ ALIVE_HEADERS = [
     (b"content-length", str(len(ALIVE_BODY)).encode()),
     (b"x-content-type-options", b"nosniff"),
 ]
+REPEATED = "report_chat.repeated"
+"""The key of the WSGI environment for the headers that came more than once."""
 IN_MEMORY = 1_000_000
 """Bytes of a body or a response that are kept in memory; a larger body goes to disk, a
 larger response in pieces.
@@ -342,6 +344,7 @@ def environ_of(scope: Scope, body: IO[bytes], length: int | None) -> dict[str, A
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
     }
+    repeated = set[str]()
     for raw, value in scope["headers"]:
         # WSGI cannot tell an underscore from a hyphen; the body is read already, with
         # its length.
@@ -350,7 +353,10 @@ def environ_of(scope: Scope, body: IO[bytes], length: int | None) -> dict[str, A
         name = raw.decode("latin-1").upper().replace("-", "_")
         name = name if name in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{name}"
         text = value.decode("latin-1")
+        if name in environ:
+            repeated.add(name)
         environ[name] = f"{environ[name]},{text}" if name in environ else text
+    environ[REPEATED] = repeated
     if length is not None:
         environ["CONTENT_LENGTH"] = str(length)
     return environ

@@ -55,8 +55,12 @@ SECURITY_HEADERS = {
     + FRAMED_BY.format("'none'"),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "private, no-cache",
 }
+HTTPS_ONLY = "max-age=31536000"
+"""A browser that came by https once comes by https for a year."""
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 ALIVE = ("/health", "/livez")
 FORMS_DEPRECATED = "@1795910400"
@@ -119,6 +123,8 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
             return response
         for name, value in SECURITY_HEADERS.items():
             response.headers.setdefault(name, value)  # a view may allow less
+        if request.is_secure:
+            response.headers["Strict-Transport-Security"] = HTTPS_ONLY
         response.headers["X-Request-ID"] = g.request_id
         if g.get("is_deprecated"):
             response.headers["Deprecation"] = FORMS_DEPRECATED

@@ -1,17 +1,18 @@
 """Signing in to the page with a key, and out."""
 
+from contextlib import suppress
 from typing import Annotated, Literal
 
-from flask import Response, g, jsonify
+from flask import Response, g, jsonify, request
 from pydantic import StringConstraints
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from ...domain.callers import KEY_ROLES, Caller, KeyRole, Need
-from ...domain.errors import UnauthorizedError
+from ...domain.errors import DatabaseError, UnauthorizedError
 from ...domain.validation import NOT_BLANK
 from ..services.people import SignedOut
 from .callers import caller, caller_with, find_key, signed_in, without_key
-from .cookies import KEY_COOKIE, set_cookie
+from .cookies import KEY_DAYS, OLDER_KEY_COOKIE, begin_session, end_session
 from .routes import Body, Views, services
 
 sessions = Views("sessions", __name__)
@@ -63,16 +64,24 @@ class Session(TypedDict):
 def get_session() -> Response:
     """Get the caller, and what it may do. A revoked key is signed out."""
     try:
-        return jsonify(_session(caller()))
+        response = jsonify(_session(caller()))
     except UnauthorizedError:
-        return _without_cookies(SignedOut(signed_in()))
+        return _without_session(SignedOut(signed_in()))
+    key = caller().key
+    if key is not None and OLDER_KEY_COOKIE in request.cookies:
+        with suppress(DatabaseError):  # a full disk signs nobody out
+            begin_session(response, key.id, key.name, (), KEY_DAYS)
+    return response
 
 
 @sessions.post("/api/session", need="nothing", returns=Session, errors=(401,))
 def create_session(body: SignIn) -> Response:
-    """Sign in to the page with a key, which is kept in a cookie."""
-    response = jsonify(_session(caller_with(find_key(body.key))))
-    set_cookie(response, KEY_COOKIE, body.key)
+    """Sign in to the page with a key, for 90 days. The cookie is the id of a session,
+    which ends with the key.
+    """
+    key = find_key(body.key)
+    response = jsonify(_session(caller_with(key)))
+    begin_session(response, key.id, key.name, (), KEY_DAYS)
     return response
 
 
@@ -80,14 +89,13 @@ def create_session(body: SignIn) -> Response:
 def delete_session() -> Response:
     """Sign out in this browser; the key stays valid."""
     people = services().people
-    return _without_cookies(people.sign_out() if people else SignedOut())
+    return _without_session(people.sign_out() if people else SignedOut())
 
 
-def _without_cookies(left: SignedOut) -> Response:
-    """Remove the cookies of a key and of the person who ``left``."""
+def _without_session(left: SignedOut) -> Response:
+    """End the session of a key, or of the person who ``left``."""
     response = jsonify(_session(without_key(left.person), left.address))
-    for cookie in (KEY_COOKIE, *left.cookies):
-        set_cookie(response, cookie, "", seconds=0)
+    end_session(response)
     return response
 
 

@@ -1,11 +1,11 @@
-"""API keys, the secret that signs cookies, and the audit log. A key is 256 random bits,
-so its SHA-256 is as good as a slow hash.
+"""API keys, sessions of browsers, the secret that signs cookies, and the audit log. A
+key is 256 random bits, so its SHA-256 is as good as a slow hash.
 """
 
 import hashlib
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -15,8 +15,9 @@ from ...domain import ApiKey
 from ...domain.callers import KeyRole
 from ...domain.errors import DatabaseError, NotFoundError
 from ...domain.scope import Scope
+from ...domain.tables import Texts
 from ..core import Database
-from ..rows import from_row, now
+from ..rows import Filter, from_row, now
 
 EVERYTHING = Scope()
 PREFIX = "rck_"
@@ -77,7 +78,16 @@ class KeyRepository:
         """Return the key with this secret, and note its use; None where there is none
         or it is revoked.
         """
-        row = self._keys.find_one({"digest": _digest(secret), "revoked_at": ""})
+        return self._used({"digest": _digest(secret), "revoked_at": ""})
+
+    def of_session(self, session: "BrowserSession") -> ApiKey | None:
+        """Return the key that a session was begun with, and note its use; None where it
+        is revoked.
+        """
+        return self._used({"_id": session.holder, "revoked_at": ""})
+
+    def _used(self, condition: Filter) -> ApiKey | None:
+        row = self._keys.find_one(condition)
         if row is None:
             return None
         # The key of a feed ends with the key that it was made with.
@@ -124,6 +134,79 @@ class KeyRepository:
         """
         row = self._keys.ensure(SIGNING, {"secret": secrets.token_hex(32)})
         return bytes.fromhex(row["secret"])
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSession:
+    """A browser that is signed in. ``id``: the digest of what its cookie holds, which
+    reveals nothing; ``holder``: the id of a key, or of a person, who had these
+    ``groups`` of the file when they signed in.
+    """
+
+    id: str
+    holder: str
+    name: str
+    groups: Texts
+    created_at: str
+    expires_at: str
+
+
+class SessionRepository:
+    """Collection `sessions`: one row for each browser that is signed in. Rows that have
+    ended stay until they would have expired.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database["sessions"]
+
+    def begin(
+        self,
+        holder: str,
+        name: str,
+        groups: Sequence[str] = (),
+        *,
+        days: float,
+        token: str = "",
+    ) -> str:
+        """Begin a session and return its token, for a cookie. ``token``: that of a
+        cookie of an older release, whose session begins once.
+        """
+        token = token or secrets.token_urlsafe(32)
+        fields = {
+            "holder": holder,
+            "name": name,
+            "groups": list(groups),
+            "created_at": now("seconds"),
+            "expires_at": now("seconds", days_ago=-days),
+            "is_open": True,
+        }
+        self._sessions.ensure(_digest(token), fields)
+        return token
+
+    def find(self, token: str) -> BrowserSession | None:
+        """Return the session of a cookie; None where it has ended."""
+        row = self._sessions.find_one({"_id": _digest(token), "is_open": True})
+        if row is None or row["expires_at"] <= now("seconds"):
+            return None
+        return from_row(BrowserSession, row)
+
+    def all(self) -> list[BrowserSession]:
+        """Return the sessions that have not ended, the newest first."""
+        is_open = {"is_open": True, "expires_at": {"$gt": now("seconds")}}
+        rows = self._sessions.find(is_open, sort=[("created_at", -1)])
+        return [from_row(BrowserSession, row) for row in rows]
+
+    def end(self, session_id: str) -> None:
+        """End a session. Raises NotFoundError."""
+        ended = self._sessions.find_one_and_update(
+            {"_id": session_id, "is_open": True}, {"$set": {"is_open": False}}
+        )
+        if ended is None:
+            raise NotFoundError(f"There is no open session {session_id!r}.")
+
+    def prune(self) -> None:
+        """Delete the rows of sessions that have expired."""
+        self._sessions.delete_many({"expires_at": {"$lte": now("seconds")}})
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ DERIVED = (
     "meta",
     "cache",
     "counters",
+    "sessions",
     "message_events",
     "idempotency",
     "uploads",
@@ -57,9 +58,9 @@ DERIVED = (
     "batches",
     "batch_items",
 )
-"""Not copied, but for the decisions in `meta`: cached answers, counters, running
-answers, answers to repeated requests, files that were sent and not used, batches of
-old releases.
+"""Not copied, but for the decisions in `meta`: cached answers, counters, sessions,
+running answers, answers to repeated requests, files that were sent and not used,
+batches of old releases.
 """
 SHOWN = 5
 COPYING, DONE = "copying", "done"

@@ -22,7 +22,7 @@ from werkzeug.routing import Rule
 
 from ...answering.modes import MODES
 from ...app.web.callers import STRANGERS
-from ...app.web.cookies import KEY_COOKIE
+from ...app.web.cookies import SESSION_COOKIE
 from ...app.web.monitoring import Error
 from ...app.web.routes import (
     COLLECTIONS,
@@ -75,7 +75,7 @@ SECURITY = {
     "session": {
         "type": "apiKey",
         "in": "cookie",
-        "name": KEY_COOKIE,
+        "name": SESSION_COOKIE,
         "description": "Set by `POST /api/session`.",
     },
 }

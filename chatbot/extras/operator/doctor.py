@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
+from ipaddress import ip_network
 from typing import Any
 
 from ...app.findings import Finding, Severity
+from ...app.schema import require_known
 from ...app.services import Services, build
-from ...app.services.preparing import ordinary_indexes
+from ...app.services.preparing import ordinary_indexes, require_own
+from ...app.web.server import listen
 from ...config.settings import Settings, is_loopback, misspelt_settings
 from ...database.core import Collection
 from ...database.ordinary_indexes import missing_indexes
@@ -20,10 +23,12 @@ from ...database.rows import (
     TEXT_FIELD,
     WITHOUT_EMBEDDING,
     embedding_field,
+    now,
     text_value,
     usable_vector,
 )
 from ...domain import (
+    ApiKey,
     Chunk,
     Context,
     DocumentRecord,
@@ -36,6 +41,7 @@ from ...domain import (
 from ...domain.errors import (
     ChatbotError,
     DependencyError,
+    MissingPackageError,
     SearchEngineError,
     read_table,
 )
@@ -103,6 +109,52 @@ def check_settings(services: Services) -> Iterator[Finding]:
         yield _found("unknown_setting", variable=name, setting=setting)
 
 
+def check_start(services: Services) -> Iterator[Finding]:
+    """Build what the server builds, and report every setting that would stop its start;
+    models, database and search engine have their own checks.
+    """
+    for error in services.problems():
+        is_elsewhere = isinstance(error, DependencyError)
+        if not is_elsewhere or isinstance(error, MissingPackageError):
+            yield _failure("", error)
+    storage = services.storage
+    require_own(storage)
+    require_known(storage.database)
+    with listen(services.settings.host, 0):
+        pass  # any port: that of the settings may be the running server's
+
+
+def check_hardening(services: Services) -> Iterator[Finding]:
+    """Warn of what is allowed, and wrong on a server that others reach."""
+    settings = services.settings
+    names = {name.casefold() for name in settings.sign_in_headers}
+    networks = [ip_network(each, strict=False) for each in settings.trusted_proxies]
+    trusts_all = any(network.prefixlen == 0 for network in networks)
+    opens_to_pages = "*" in settings.cors_origins and settings.rule == "open"
+    is_reached = not is_loopback(settings.host)
+    careless = {
+        "everybody_is_a_proxy": trusts_all and names,
+        "header_of_browsers": names & {"cookie", "authorization", "host"},
+        "any_page_may_change": opens_to_pages,
+        "any_page_may_embed": "*" in settings.embed_origins,
+        "no_https": is_reached and not networks,
+        "no_secret_key": is_reached and settings.secret_key is None,
+    }
+    for key, is_careless in careless.items():
+        if is_careless:
+            yield _found(key, host=settings.host, headers=", ".join(sorted(names)))
+    if is_reached:
+        yield from _idle_administrators(services.storage.keys.all())
+
+
+def _idle_administrators(keys: Sequence[ApiKey]) -> Iterator[Finding]:
+    idle = now("seconds", days_ago=90)
+    for key in keys:
+        is_idle = max(key.used_at, key.created_at) < idle and not key.revoked_at
+        if is_idle and key.role == "admin" and not key.limit:
+            yield _found("idle_administrator", key=key.id, name=key.name)
+
+
 def check_access(services: Services) -> Iterator[Finding]:
     """Report the access rule and the number of keys; warn if everybody may change
     things.
@@ -119,6 +171,7 @@ def check_database(services: Services) -> Iterator[Finding]:
     database = services.storage.database
     place = f" in {services.settings.data_dir.resolve()}" if database.embedded else ""
     yield _ok("answers", f"{database.ping()}{place}")
+    database.check_pages()
     if overruled := database.options_overruled():
         yield _found("uri_options_overruled", options=", ".join(overruled))
     missing = []
@@ -496,12 +549,14 @@ def _vector_field(definition: Mapping[str, Any], path: str = "") -> Mapping[str,
 CHECKS = (
     check_settings,
     check_database,
+    check_start,
     check_embedder,
     check_chat_model,
     check_vector_search,
     check_indexes,
     check_data,
     check_access,
+    check_hardening,
 )
 """In this order; the rest of the name is the area of the findings."""
 
@@ -524,17 +579,22 @@ def diagnose(services: Services) -> Iterator[Finding]:
     """Yield the findings of every check. A failed check is a finding, and where the
     database or its search engine does not answer, the checks that need it are skipped.
     """
-    down = False
+    down = is_stopped = False
     added = [load(name) for extra in services.extras for name in extra.doctor]
     for check in (*CHECKS, *added):
         area = check.__name__.removeprefix("check_")
         if down and area != "chat_model":
             continue
         try:
-            yield from (replace(finding, area=area) for finding in check(services))
+            for finding in check(services):
+                is_stopped = is_stopped or check is check_start
+                yield replace(finding, area=area)
         except ChatbotError as error:
+            is_stopped = is_stopped or check is check_start
             yield _failure(area, error)
             down = down or area in ("database", "vector_search")
+        if is_stopped:
+            return  # the other checks need what these settings cannot build
 
 
 def _failure(area: str, error: ChatbotError) -> Finding:

@@ -25,6 +25,7 @@ from ...app.web.routes import (
     services,
 )
 from ...database.core import Json
+from ...database.repositories.access import BrowserSession
 from ...database.repositories.answers import Asked, Feedback, Rating
 from ...domain import ApiKey
 from ...domain.callers import KeyRole
@@ -108,12 +109,40 @@ def _least(limit: int | None, most: int | None) -> int | None:
 
 @operator.delete("/api/keys/<key_id>", need="admin", status=204)
 def revoke_key(key_id: str) -> None:
-    """Revoke an API key at once; what was made with it stays. A limited key revokes
-    those that are not wider than itself.
+    """Revoke an API key at once, with the links that it shared; what was made with it
+    stays. A limited key revokes those that are not wider than itself.
     """
     who = caller()
     revoked = activity().revoke_key(key_id)
-    services().storage.audit.record("keys revoke", revoked.id, who.owner or who.account)
+    storage = services().storage
+    storage.audit.record("keys revoke", revoked.id, who.owner or who.account)
+    for owner, record in storage.conversations.links():
+        if owner == revoked.owner:
+            storage.conversations.revoke(record.id, owner)
+
+
+@operator.get(
+    "/api/sessions",
+    need="admin",
+    returns=answer_type("Sessions", sessions=list[BrowserSession]),
+)
+def list_sessions() -> Json:
+    """List the browsers that are signed in, with a key or as a person, the newest
+    first.
+    """
+    require_everything()
+    return {"sessions": services().storage.sessions.all()}
+
+
+@operator.delete("/api/sessions/<session_id>", need="admin", status=204)
+def end_session(session_id: str) -> None:
+    """Sign a browser out at once; its key stays valid."""
+    require_everything()
+    who = caller()
+    services().storage.sessions.end(session_id)
+    services().storage.audit.record(
+        "sessions end", session_id, who.owner or who.account
+    )
 
 
 @operator.get(

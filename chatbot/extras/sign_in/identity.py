@@ -237,6 +237,8 @@ class IdentityProvider:
                 client.parse_id_token(token, started["nonce"], claims_options=expected)
                 or {}
             )
+            if not claims.get("sub"):
+                raise ValueError("the ID token names nobody: its sub is empty")
             if self._groups(claims) is None and client.server_metadata.get(
                 "userinfo_endpoint"
             ):
@@ -270,6 +272,8 @@ class IdentityProvider:
             return None
         if isinstance(value, str):
             return [value]
+        if not isinstance(value, list):
+            return []  # a number or an object names no group
         return [str(group) for group in value]
 
     def sign_out_address(self, back: str) -> str:

@@ -1,5 +1,5 @@
 """Sign-in with an identity provider: to it, and back with what it says. `people` reads
-the cookie that is set here.
+the session that begins here.
 """
 
 import hmac
@@ -10,11 +10,18 @@ from flask import redirect, request, url_for
 from flask.sansio.app import App
 from werkzeug.wrappers import Response as Redirect
 
-from ...app.web.cookies import KEY_COOKIE, sealed, set_cookie, unsealed
+from ...app.web.cookies import (
+    PERSON_DAYS,
+    begin_session,
+    drop_cookie,
+    sealed,
+    set_cookie,
+    unsealed,
+)
 from ...app.web.routes import Route, Views, services
 from ...domain.errors import LONGEST_SHOWN, ForbiddenError
 from .identity import IdentityProvider
-from .people import PERSON_COOKIE, PERSON_SECONDS, SignedInPeople, people_here
+from .people import SignedInPeople, people_here
 
 
 class ProviderViews(Views):
@@ -69,15 +76,10 @@ def finish() -> Redirect:
     person = provider.finish(
         url_for(".finish", _external=True), request.args.get("code", ""), started
     )
-    stated = {
-        "id": person.id,
-        "name": person.name,
-        "groups": people.groups.names(person.groups),
-    }
+    groups = people.groups.names(person.groups)
     response = redirect(started["next"], 303)
-    set_cookie(response, PERSON_COOKIE, sealed(PERSON_COOKIE, stated), PERSON_SECONDS)
-    for name in (STARTED_COOKIE, KEY_COOKIE):
-        set_cookie(response, name, "", 0)
+    begin_session(response, person.id, person.name, groups, PERSON_DAYS)
+    drop_cookie(response, STARTED_COOKIE)
     return response
 
 

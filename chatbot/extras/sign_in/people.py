@@ -5,14 +5,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 
-from flask import request, url_for
+from flask import g, request, url_for
 
 from ...app.findings import Finding
 from ...app.services import Services
 from ...app.services.people import SignedOut
 from ...app.services.storage import Storage
-from ...app.web.cookies import unsealed
+from ...app.web.cookies import (
+    OLDER_PERSON_COOKIE,
+    PERSON_DAYS,
+    current_session,
+    seconds_of,
+    unsealed,
+)
+from ...app.web.front import REPEATED
 from ...app.web.middleware import FROM_PROXY
+from ...database.repositories.access import BrowserSession
 from ...domain.callers import PERSON, ApiKey
 from ...domain.errors import DependencyError
 from ...domain.scope import Value
@@ -20,7 +28,6 @@ from ...language.countries import resolve_country
 from ...questions.reading import COUNTRY
 from .identity import Groups, IdentityProvider
 
-PERSON_COOKIE, PERSON_SECONDS = "report_chat_person", 12 * 3600
 SEPARATORS = re.compile("[,|]")
 """Between the groups in a header."""
 
@@ -31,6 +38,7 @@ class SignedInPeople:
     def __init__(self, storage: Storage) -> None:
         """Raises SettingsError: the table of groups cannot be read, or is wrong."""
         self._documents = storage.documents
+        self._sessions = storage.sessions
         settings = self._settings = storage.settings
         self.groups = Groups(settings, self.countries)
         self._headers = [
@@ -57,22 +65,41 @@ class SignedInPeople:
         return self._of_headers()
 
     def _of_cookie(self) -> ApiKey | None:
-        kept = unsealed(PERSON_COOKIE, PERSON_SECONDS)
-        if not kept:
+        session = current_session() or self._of_older_cookie()
+        if session is None or not session.holder.startswith(PERSON):
             return None
-        groups = tuple(kept["groups"])
-        return ApiKey(kept["id"], kept["name"], "feed", "", groups=groups)
+        return ApiKey(
+            session.holder, session.name, "feed", "", groups=tuple(session.groups)
+        )
+
+    def _of_older_cookie(self) -> BrowserSession | None:
+        """Return the session of a cookie that itself says who signed in, which begins
+        when it is first sent, and can then be ended as any other.
+        """
+        stated = unsealed(OLDER_PERSON_COOKIE, seconds_of(PERSON_DAYS))
+        if stated is None:
+            return None
+        token = request.cookies[OLDER_PERSON_COOKIE]
+        groups = stated["groups"]
+        self._sessions.begin(
+            stated["id"], stated["name"], groups, days=PERSON_DAYS, token=token
+        )
+        g.session = self._sessions.find(token)
+        session: BrowserSession | None = g.session
+        return session
 
     def _of_headers(self) -> ApiKey | None:
         if not self._comes_from_proxy():
             return None
+        if not request.environ.get(REPEATED, set()).isdisjoint(self._headers):
+            return None  # one of them may be the client's
         texts = [request.environ.get(name, "") for name in self._headers]
         stated = [
             text.encode("latin-1").decode("utf-8", "backslashreplace").strip()
             for text in texts
         ]
         user, groups, name = (*stated, "", "", "")[:3]
-        if not user or "," in user:  # two headers: one of them may be the client's
+        if not user or "," in user:  # the same, joined by a proxy
             return None
         parts = [part.strip() for part in SEPARATORS.split(groups)]
         named = tuple(part for part in parts if part)
@@ -95,11 +122,11 @@ class SignedInPeople:
         if self.provider is None:
             return SignedOut(person=self.person())
         address = ""
-        if unsealed(PERSON_COOKIE, PERSON_SECONDS):
+        if self.person() is not None:
             page = url_for("pages.chat", _external=True)
             with suppress(DependencyError):  # here they are signed out all the same
                 address = self.provider.sign_out_address(page)
-        return SignedOut(address=address, cookies=(PERSON_COOKIE,))
+        return SignedOut(address=address)
 
 
 def people_of(storage: Storage) -> SignedInPeople | None:

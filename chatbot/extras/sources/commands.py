@@ -7,6 +7,7 @@ import click
 from ...app.cli import command, resumable
 from ...app.services import Services
 from ...domain.errors import LoadError
+from ...language.characters import visible
 from ...language.counts import count_of
 from ...library.control import JobControl
 from .running import sources_of, synchroniser_of
@@ -90,7 +91,7 @@ def _prune(
     synchroniser = synchroniser_of(services)
     absent = synchroniser.absent(name)
     for identity in absent:
-        click.echo(f"gone       {name}  {identity}")
+        click.echo(f"gone       {name}  {visible(identity)}")
     if not absent:
         click.echo(f"{name}: nothing is gone.")
         return

@@ -242,9 +242,11 @@ class RemoteEmbedder(ABC):
             raise EmbeddingError(
                 f"{where} sent {len(vectors)} vectors for {len(texts)} texts."
             )
-        if not np.isfinite(vectors).all():
+        # A component whose square is no float32 would make all others zero.
+        if not (np.abs(vectors) < np.sqrt(np.finfo(np.float32).max)).all():
             raise EmbeddingError(
-                f"{where} sent a vector with a component that is not a number."
+                f"{where} sent a vector with a component that is not a number, or too "
+                "large."
             )
         if self._dimensions not in (None, width):
             remedy = (

@@ -52,7 +52,8 @@ PASSAGE = re.compile(rf'^(?=<passage-{_MARK} number="(\d+)">)', re.MULTILINE)
 
 
 _CONTROL = re.compile(
-    r"<(?=[|\uff5c]|/?(?:s|bos|eos|SYS|(?:start|end)_of_turn)>)|[|\uff5c](?=>)"
+    r"<(?=[|\uff5c]|/?(?:s|bos|eos|unk|pad|SYS|(?:start|end)_of_turn|think|tool_\w+)>"
+    r"|\w+:[be]os>|\]\w*\[>)|[|\uff5c](?=>)|\](?=<\])"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
 )
 """The first signs of control tokens of chat templates (ChatML, Llama, Mistral, Gemma,

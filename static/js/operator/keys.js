@@ -1,4 +1,4 @@
-/** API keys: their table, the form that creates one, and revoking. */
+/** API keys: their table, the form that creates one, and revoking; who is signed in. */
 import { getJson, sendJson } from "../common/api.js";
 import {
   byId,
@@ -65,6 +65,32 @@ export async function showKeys() {
     [t("Last used"), ({ used_at: at }) => (at ? when(at, true) : t("never"))],
     [t("Status"), action],
   ]);
+}
+
+/** The sessions of all browsers, of which limited administrators see none. */
+export function showSessions({ sessions }) {
+  fill("sessions", sessions, [
+    [t("Name"), ({ name }) => name],
+    [t("Signed in since"), ({ created_at: at }) => when(at, true)],
+    [t("Until"), ({ expires_at: at }) => when(at, true)],
+    [t("Status"), signOut],
+  ]);
+}
+
+function signOut({ id, name }) {
+  const label = t("End the session of {name}", { name });
+  const text = t("Sign out");
+  const attributes = { type: "button", className: "button quiet danger", text };
+  const button = element("button", { ...attributes, "aria-label": label });
+  button.addEventListener("click", async () => {
+    try {
+      await sendJson("DELETE", `/api/sessions/${id}`);
+      showSessions(await getJson("/api/sessions"));
+    } catch (error) {
+      showError(byId("operator-error"), error);
+    }
+  });
+  return button;
 }
 
 const parts = (text) =>

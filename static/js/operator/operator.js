@@ -10,7 +10,7 @@ import { scopeNames, when } from "../common/format.js";
 import { cost, decimal } from "../common/measures.js";
 import { stateText } from "../common/states.js";
 import { comma, count, t, translated } from "../common/words.js";
-import { showKeys, wireKeys } from "./keys.js";
+import { showKeys, showSessions, wireKeys } from "./keys.js";
 import { fill } from "./tables.js";
 
 const DAYS = 30;
@@ -164,16 +164,19 @@ async function check() {
 }
 
 async function show() {
-  const [usage, unanswered, negative, jobs, installed, session] = await Promise.all([
-    getJson(`/api/usage?days=${DAYS}`),
-    getJson("/api/unanswered"),
-    getJson("/api/feedback?rating=down"),
-    getJson("/api/ingestions?limit=50"),
-    ofInstallation("/api/settings", "settings"),
-    getJson("/api/session"),
-    showKeys(),
-    showSources(),
-  ]);
+  const [usage, unanswered, negative, jobs, installed, session, signedIn] =
+    await Promise.all([
+      getJson(`/api/usage?days=${DAYS}`),
+      getJson("/api/unanswered"),
+      getJson("/api/feedback?rating=down"),
+      getJson("/api/ingestions?limit=50"),
+      ofInstallation("/api/settings", "settings"),
+      getJson("/api/session"),
+      ofInstallation("/api/sessions", "sessions"),
+      showKeys(),
+      showSources(),
+    ]);
+  if (signedIn) showSessions(signedIn);
   const days = everyDay(usage.days);
   byId("plots").replaceChildren(...MEASURES.flatMap((measure) => plot(measure, days)));
   const [newest] = usage.days;

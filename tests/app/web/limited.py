@@ -339,6 +339,7 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "message_id": ("{ROLE message}", "{other message}", "none"),
     "ingestion_id": ("{ROLE job}", "{other job}", "none"),
     "key_id": ("{other key}", "{owner key}", "{admin spare key}", "none"),
+    "session_id": ("none",),
     "token": ("{ROLE token}", "none"),
     "name": ("hashing:384", "none"),
     "version": ("0",),

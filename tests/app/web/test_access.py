@@ -12,7 +12,11 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.web.cookies import KEY_COOKIE, OWNER_COOKIE
+from chatbot.app.web.cookies import (
+    OLDER_KEY_COOKIE,
+    OWNER_COOKIE,
+    SESSION_COOKIE,
+)
 from chatbot.app.web.routes import check_routes
 from chatbot.config.settings import Settings
 from chatbot.domain.callers import KEY_ROLES, KeyRole
@@ -304,8 +308,8 @@ def test_signing_in_keeps_the_key_where_no_script_reads_it(world: World) -> None
     page = visitor(world.app)
     response = page.send("POST", "/api/session", json={"key": secret})
     cookie = response.headers["Set-Cookie"]
-    assert all(part in cookie for part in (KEY_COOKIE, "HttpOnly", "SameSite=Lax"))
-    assert secret not in response.get_data(as_text=True)
+    assert all(part in cookie for part in (SESSION_COOKIE, "HttpOnly", "SameSite=Lax"))
+    assert secret not in response.get_data(as_text=True) + cookie
     assert page.send("GET", "/api/session").get_json()["key"]["id"] == key.id
     keys.revoke(key.id)
     error_of(page.send("GET", "/api/reports"), 401, "unauthorized")
@@ -316,6 +320,49 @@ def test_signing_in_keeps_the_key_where_no_script_reads_it(world: World) -> None
     )
 
 
+def test_a_session_ends_for_every_copy_of_its_cookie(world: World) -> None:
+    keys = world.app.extensions["services"].storage.keys
+    _, secret = keys.create("mine", "admin")
+
+    def signed_in() -> Person:
+        page = visitor(world.app)
+        page.send("POST", "/api/session", json={"key": secret})
+        return page
+
+    def is_signed_in(page: Person) -> bool:
+        return page.send("GET", "/api/session").get_json()["key"] is not None
+
+    page, other = signed_in(), signed_in()
+    copied = visitor(world.app)
+    cookie = page.client.get_cookie(SESSION_COOKIE)
+    assert cookie is not None
+    copied.client.set_cookie(SESSION_COOKIE, cookie.value)
+    assert is_signed_in(copied)
+    page.send("DELETE", "/api/session")
+    assert [is_signed_in(each) for each in (page, copied, other)] == [
+        False,
+        False,
+        True,
+    ]
+    sessions = other.send("GET", "/api/sessions").get_json()["sessions"]
+    assert cookie.value not in str(sessions)
+    (session,) = (each for each in sessions if each["name"] == "mine")
+    path = f"/api/sessions/{session['id']}"
+    assert other.send("DELETE", path).status_code == 204
+    assert not is_signed_in(other)
+
+
+def test_the_cookie_of_an_older_release_becomes_a_session(world: World) -> None:
+    keys = world.app.extensions["services"].storage.keys
+    _, secret = keys.create("older", "read")
+    page = visitor(world.app)
+    page.client.set_cookie(OLDER_KEY_COOKIE, secret)
+    assert page.send("GET", "/api/session").get_json()["key"]["name"] == "older"
+    assert page.client.get_cookie(OLDER_KEY_COOKIE) is None
+    assert page.client.get_cookie(SESSION_COOKIE) is not None
+    assert page.send("GET", "/api/session").get_json()["key"]["name"] == "older"
+
+
 def test_the_cookie_of_a_visitor(world: World) -> None:
     client = world.app.test_client()
     for scheme in ("http", "https"):
@@ -324,6 +371,7 @@ def test_the_cookie_of_a_visitor(world: World) -> None:
             part in cookie for part in (OWNER_COOKIE, "HttpOnly", "SameSite=Lax")
         )
         assert ("Secure" in cookie) == (scheme == "https")
+        assert cookie.startswith("__Host-") == (scheme == "https")
     assert "Set-Cookie" not in client.get("/api/formats").headers
 
 

@@ -399,3 +399,53 @@ def test_every_finding_of_the_table_is_one_of_a_check() -> None:
     source = inspect.getsource(doctor)
     table = tomllib.loads(Path(doctor.__file__).with_suffix(".toml").read_text("utf-8"))
     assert [name for name in table if f'"{name}"' not in source] == []
+
+
+def test_the_careless_operator_is_warned(tmp_path: Path) -> None:
+    settings = Settings(
+        data_dir=tmp_path,
+        embedding_provider="hashing",
+        host="0.0.0.0",
+        access="open",
+        cors_origins=("*",),
+        embed_origins=("*",),
+        trusted_proxies=("0.0.0.0/0",),
+        sign_in_headers=("Cookie",),
+        sign_in_groups=tmp_path / "groups.toml",
+    )
+    (tmp_path / "groups.toml").write_text('["*"]\nrole = "read"\n')
+    with build(settings) as services:
+        services.storage.keys.create("unused", "admin")
+        row = {"$set": {"created_at": "2020-01-01T00:00:00+00:00"}}
+        services.storage.database["keys"].update_many({}, row)
+        names = {each.name for each in doctor.check_hardening(services)}
+    assert names == {
+        "everybody_is_a_proxy",
+        "header_of_browsers",
+        "any_page_may_change",
+        "any_page_may_embed",
+        "no_secret_key",
+        "idle_administrator",
+    }
+
+
+@pytest.mark.parametrize("page", range(1, 10))
+def test_a_broken_page_is_one_line_with_a_remedy(tmp_path: Path, page: int) -> None:
+    settings = Settings(data_dir=tmp_path, embedding_provider="hashing")
+    with build(settings) as services:
+        services.prepare()
+        services.storage.audit.record("x" * 100_000, "fills a page")
+        services.storage.database.empty_log()
+    (file,) = tmp_path.glob("*.sqlite")
+    data = bytearray(file.read_bytes())
+    size = 16_384
+    broken = page * (len(data) // size - 1) // 9
+    data[broken * size : (broken + 1) * size] = b"\xff" * size
+    file.write_bytes(data)
+    errors = [
+        finding
+        for finding in doctor.diagnose_settings(settings)
+        if finding.severity == "error"
+    ]
+    assert len(errors) == 1
+    assert "backup restore" in errors[0].remedy

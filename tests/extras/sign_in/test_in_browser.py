@@ -17,8 +17,12 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from chatbot.app.web.cookies import KEY_COOKIE
-from chatbot.extras.sign_in.people import PERSON_COOKIE
+from chatbot.app.web.cookies import (
+    OLDER_KEY_COOKIE,
+    OLDER_PERSON_COOKIE,
+    SESSION_COOKIE,
+    sealed,
+)
 from tests.app.web.conftest import error_of
 from tests.app.web.live import address, application
 from tests.conftest import small_settings
@@ -110,7 +114,7 @@ def test_signing_in_and_out(
         page.wait_for_url(f"{address}/documents?year=2023")
         expect(page.locator("#session-button")).to_have_text("Ann Ouma")
         expect(page.locator(".add")).to_be_visible()
-        cookie = next(one for one in context.cookies() if one["name"] == PERSON_COOKIE)
+        cookie = next(one for one in context.cookies() if one["name"] == SESSION_COOKIE)
         assert (cookie["httpOnly"], cookie["sameSite"], cookie["secure"]) == (
             True,
             "Lax",
@@ -165,7 +169,7 @@ def test_only_the_browser_that_began_is_signed_in(app: Flask) -> None:
     ]
     for one in refused:
         assert "expired" in error_of(one, 403, "forbidden")["message"]
-    client.set_cookie(KEY_COOKIE, "rck_left-over")
+    client.set_cookie(OLDER_KEY_COOKIE, "rck_left-over")
     done = client.get(back, base_url="https://localhost")
     assert (
         "identity provider" in error_of(done, 403, "forbidden")["message"]
@@ -175,15 +179,33 @@ def test_only_the_browser_that_began_is_signed_in(app: Flask) -> None:
     assert (done.status_code, done.headers["Location"]) == (303, "/documents")
     assert client.get("/api/session").get_json()["person"]["name"] == "Ann Ouma"
     error_of(client.get(back), 403, "forbidden")  # once
-    kept = client.get_cookie(PERSON_COOKIE)
+    kept = client.get_cookie(SESSION_COOKIE)
     assert kept is not None
-    for value in (kept.value[:-1], kept.value.replace(".", "x", 1), "e30.e30.e30"):
+    for value in (kept.value[:-1], kept.value.swapcase(), "e30.e30.e30"):
         other = app.test_client()
-        other.set_cookie(PERSON_COOKIE, value)
+        other.set_cookie(SESSION_COOKIE, value)
         assert other.get("/api/session").get_json()["person"] is None
     client, back = began(app)
     back = back.replace("code=", "error=access_denied&code=")
     assert "access_denied" in error_of(client.get(back), 403, "forbidden")["message"]
+
+
+def test_a_cookie_of_an_older_release_is_taken_over_once(app: Flask) -> None:
+    client, back = began(app)
+    client.get(back)
+    sessions = app.extensions["services"].storage.sessions
+    before = sessions.all()
+    session = before[0]
+    stated = {"id": session.holder, "name": "Ann Ouma", "groups": session.groups}
+    with app.test_request_context():
+        value = sealed(OLDER_PERSON_COOKIE, stated)
+    older, copied = app.test_client(), app.test_client()
+    for each in (older, copied):
+        each.set_cookie(OLDER_PERSON_COOKIE, value)
+        assert each.get("/api/session").get_json()["person"]["name"] == "Ann Ouma"
+    assert len(sessions.all()) == len(before) + 1
+    older.delete("/api/session")
+    assert copied.get("/api/session").get_json()["person"] is None
 
 
 @pytest.mark.parametrize(
