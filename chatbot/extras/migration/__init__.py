@@ -1,5 +1,5 @@
-"""What moves or changes all that is stored: to another engine, to another embedding
-model, from the form of an older system.
+"""What moves or changes all that is stored: into a backup and back, to another engine,
+to another embedding model, from the form of an older system.
 """
 
 from .. import Extra
@@ -9,6 +9,10 @@ def build() -> Extra:
     return Extra(
         name="migration",
         commands={
+            "backup": (
+                "chatbot.extras.migration.commands:backup",
+                "Copy the embedded database into a file; restore it from one.",
+            ),
             "copy": (
                 "chatbot.extras.migration.commands:copy",
                 "Copy reports, passages, vectors and conversations between the...",

@@ -1,6 +1,8 @@
 """`copy`, `migrate` and `reembed`."""
 
 from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -8,10 +10,21 @@ from ...app.cli import command, progress_bar
 from ...app.location import Location
 from ...app.schema import migrate as migrate_schema
 from ...app.schema import newest, require_known
-from ...app.services import Services
+from ...app.services import Services, build
 from ...app.services.preparing import prepare_database, require_own
+from ...app.web.asking import ChatRequest
 from ...config import WARM_CACHE
+from ...config.settings import Settings
+from ...database import EMBEDDED_FILE
+from ...database.sqlite_backup import back_up, restore
+from ...domain.callers import ANYBODY
+from ...domain.cancellation import Cancellation
+from ...domain.documents import MEGABYTE
 from ...domain.errors import DatabaseError, InvalidRequestError
+from ...domain.scope import Scope
+from ...domain.tables import Texts
+from ...domain.validation import parse
+from ...language.counts import count_of
 from ...models.caches import CachedEmbedder, WarmCache
 from ...models.embed import EMBEDDERS
 from ...stores import STORES, store_traits
@@ -20,6 +33,68 @@ from .copy import Copier
 from .mending import Mender
 from .reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
 from .vendor import vendor_command
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="FILE | restore FILE")
+@click.option(
+    "--check", is_flag=True, help="Restore beside the database only, and ask."
+)
+@click.pass_obj
+def backup(settings: Settings, words: Texts, check: bool) -> None:
+    """Copy the embedded database into a file; restore it from one.
+
+    A server may run while it is copied. The file may be of any older release. The
+    former database is kept.
+
+    Example: python -m chatbot backup /backups/monday.sqlite
+    """
+    if settings.mongodb_uri is not None:
+        raise InvalidRequestError(
+            "MONGODB_URI is set: back up MongoDB with mongodump and mongorestore, or "
+            "with Atlas' snapshots (docs/mongodb.md)."
+        )
+    if not words or len(words) > 2 or (len(words) == 2 and words[0] != "restore"):
+        raise click.UsageError("Name a FILE, or: restore FILE.")
+    database = settings.data_dir / EMBEDDED_FILE
+    file = Path(words[-1])
+    if len(words) == 1:
+        back_up(database, file)
+        click.echo(f"{file}: {file.stat().st_size / MEGABYTE:.1f} MB, every page read.")
+        return
+    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with TemporaryDirectory(dir=settings.data_dir, prefix="restore-") as folder:
+        drill = settings.override(data_dir=Path(folder), chat_model="extractive")
+        restore(file, drill.data_dir / EMBEDDED_FILE)
+        click.echo(_try_out(drill))
+    if check:
+        click.echo("Nothing was changed.")
+        return
+    former = restore(file, database)
+    click.echo(f"Restored.{f' The former database is {former}.' if former else ''}")
+
+
+def _try_out(settings: Settings) -> str:
+    """Return what a restored database has, and what it answers. Raises DatabaseError:
+    passages are missing.
+    """
+    with build(settings) as services:
+        services.check()
+        services.prepare()
+        reports = services.storage.documents.all()
+        registered = sum(each.chunks for each in reports if each.status == "ready")
+        stored = services.runtime.store.count(Scope())
+        if stored < registered:
+            raise DatabaseError(f"It has {stored} of {registered} passages.")
+        shown = f"{count_of(len(reports), 'report')}, {count_of(stored, 'passage')}"
+        if not reports:
+            return f"{shown}."
+        query = f"What does {reports[0].title} say?"
+        request = parse(ChatRequest, {"query": query})
+        question = request.to_question(services, ANYBODY.limit)
+        saved = services.chat.answer(question, cancel=Cancellation())
+        assert saved is not None, "nobody cancels it"
+        return f"{shown}. Asked {query!r}, it answers: {saved.answer.response[:200]}"
 
 
 @command()
