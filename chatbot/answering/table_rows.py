@@ -384,9 +384,9 @@ class RowReader:
         """
         column = _column(asked, table)
         if column is None:
-            return IndicatorFigures("", "", {}), []
+            return _across(asked, table)
         heading, label = column
-        figures = self._under(heading, table, scope)
+        figures = list(self._under(heading, table, scope))
         rows: FiguresByRow = defaultdict(list)
         covered: dict[str, int] = defaultdict(int)
         for figure, passage in figures:
@@ -407,6 +407,11 @@ class RowReader:
             if is_named or covered[subject] == most:
                 of_subject.sort(key=year_of)
                 by_subject[subject] = of_subject
+        if not by_subject:
+            # Each row is a year.
+            for figure, _ in figures:
+                if figure.label == label and figure.year:
+                    by_subject[str(figure.year)] = [figure]
         return IndicatorFigures(heading, label, by_subject), named
 
     def _under(
@@ -478,7 +483,29 @@ def _named_row(asked: AskedWords, table: RowFigures) -> tuple[str | None, int]:
         rows.append(name)
     if len(rows) > 1:
         return None, 0
-    return (rows[0] if rows else table.chunk.title), longest
+    if rows:
+        return rows[0], longest
+    return _partly_named_row(asked, table) or table.chunk.title, 0
+
+
+def _partly_named_row(asked: AskedWords, table: RowFigures) -> str:
+    """Return the one row that has most words of a question, at least half of its own
+    name, which neither title nor columns have; "" if there is none.
+    """
+    heads = [" ".join(path) for path in table.columns]
+    of_others = asked.within(table.context, *heads)
+    most = 0
+    best = ""
+    for name in table.rows:
+        own_name = _ASIDE.sub(" ", name)
+        count = len(asked.within(own_name) - of_others)
+        if count == most:
+            best = ""
+        if count > most:
+            most = count
+            is_half = 2 * count >= len(set(asked.terms(own_name)))
+            best = name if is_half else ""
+    return best
 
 
 def _shared_words(asked: AskedWords, table: RowFigures) -> Words:
@@ -557,6 +584,21 @@ def _column(asked: AskedWords, table: RowFigures) -> tuple[str, str] | None:
     if not figures:
         return None
     return figures[0].heading, figures[0].label
+
+
+def _across(asked: AskedWords, table: RowFigures) -> tuple[IndicatorFigures, list[str]]:
+    """Return what the row that a question names has in its columns, which are what is
+    ranked or compared there, and the columns that it names.
+    """
+    row, _ = _named_row(asked, table)
+    by_subject: FiguresByRow = defaultdict(list)
+    for figure in table.figures:
+        path = table.path_of(figure)
+        is_of_row = row in table.rows and figure.subject == row
+        if is_of_row and path and not is_total(path[-1]):
+            by_subject[path[-1]].append(figure)
+    named = [name for name in by_subject if asked.names(name)]
+    return IndicatorFigures(row or "", "", by_subject), named
 
 
 def _is_whole(figure: ReportedFigure, passage: RowFigures, asked: AskedWords) -> bool:

@@ -211,9 +211,9 @@ class FigureTool:
             newest=newest,
             of_all=request.kind in OF_ALL,
         )
-        if not measured and request.kind in OF_ALL:
-            return self.of_table(turn, may_lack=True)
         if not measured or self._is_of_others(turn, request, measured[0]):
+            if request.kind in OF_ALL:
+                return self.of_table(turn, may_lack=True)
             return None
         stated = [named.condition for named in reading.figure_years]
         rendered = self.render(request, measured, about, stated, turn.say)
@@ -313,7 +313,10 @@ class FigureTool:
         if not is_told:
             return None
         years = [named_year.condition for named_year in reading.figure_years]
-        return self.render(request, [measured], subjects, years, turn.say)
+        rendered = self.render(request, [measured], subjects, years, turn.say)
+        if rendered is None:
+            return None
+        return replace(rendered, things=(*rendered.things, tables[0].about))
 
     def _cell_of_table(
         self,
