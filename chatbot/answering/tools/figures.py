@@ -183,8 +183,10 @@ class FigureTool:
             return premise
         request, about = self.asked_for(turn)
         reading = turn.reading
-        # Which indicator a foreign question means would be a guess.
-        if turn.is_foreign or asks_several(reading):
+        if turn.is_foreign:
+            # Which indicator of all reports it means would be a guess.
+            return self._of_rows(turn, request)
+        if asks_several(reading):
             return None
         scope = turn.question.scope
         subjects = about or list(map(str, self.catalog.values(COUNTRY, scope)))
@@ -212,15 +214,23 @@ class FigureTool:
             of_all=request.kind in OF_ALL,
         )
         if not measured or self._is_of_others(turn, request, measured[0]):
-            if request.kind in OF_ALL:
-                return self.of_table(turn, may_lack=True)
-            return None
+            return self._of_rows(turn, request)
         stated = [named.condition for named in reading.figure_years]
         rendered = self.render(request, measured, about, stated, turn.say)
-        if rendered and request.kind in OF_ALL:
+        if rendered is None:
+            return self._of_rows(turn, request)
+        if request.kind in OF_ALL:
             without = lacking(subjects, measured[0].by_subject, turn.say)
             rendered.text = "\n\n".join(filter(None, [rendered.text, without]))
         return rendered
+
+    def _of_rows(self, turn: Turn, request: Request) -> Rendered | None:
+        """Return a ranking of the rows of one table, which may lack a few words; None
+        for other requests.
+        """
+        if request.kind not in OF_ALL:
+            return None
+        return self.of_table(turn, may_lack=True)
 
     def _is_of_others(
         self, turn: Turn, request: Request, indicator: IndicatorFigures
@@ -304,7 +314,7 @@ class FigureTool:
         measured, named = rows.of_rows(asked, tables[0], turn.question.scope)
         subjects = named[:MOST_COLUMNS]
         is_told = bool(subjects)
-        if request.kind in OF_ALL:
+        if request.kind in OF_ALL and len(subjects) < 2:
             subjects = []
             is_told = len(measured.by_subject) > 1
         elif request.kind != "series":

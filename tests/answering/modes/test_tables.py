@@ -56,6 +56,21 @@ Table 2. Cases of fever by district and month (2023)
 | Penda District | 4 | 8 | 1 | 13 |
 | Orla District | 12 | 17 | 9 | 38 |
 | Quist District | 3 | 5 | 6 | 14 |
+
+## Rain in the lowlands
+
+| Year | Rain (mm) |
+|---|---|
+| 2021 | 610 |
+| 2022 | 480 |
+| 2023 | 555 |
+"""
+STAFF = """# Staff of the hospitals
+
+| | St Ann | Lowfield | Bridge Road |
+|---|---|---|---|
+| Answers received | 90 | 61 | 39 |
+| Feel tired (%) | 31 | 63 | 52 |
 """
 
 
@@ -67,6 +82,7 @@ def ask(services: Services, tmp_path: Path):
         "clinic_visits.csv": VISITS,
         "power.html": POWER,
         "fever.md": FEVER,
+        "staff.md": STAFF,
     }
     for name, text in texts.items():
         path = tmp_path / name
@@ -173,6 +189,14 @@ def test_a_row_is_quoted_without_its_table(ask) -> None:
         (
             "Which clinic had the fewest visits in 2020?",
             "Lowest clinic_visits: Birchwood, 61 (2020) [1]. Of 3 rows",
+        ),
+        (
+            "In which year was the rain in the lowlands lowest?",
+            "Lowest Rain: 2022, 480 mm (2022) [1]. Of 3 rows",
+        ),
+        (
+            "Which hospital has the lowest share of tired staff?",
+            "Lowest Feel tired (%): St Ann, 31 [1]. Of 3 rows",
         ),
     ],
 )
