@@ -31,6 +31,9 @@ STEP = {"name", "detail", "items", "sources", "failed"}
 USAGE, THRESHOLD, UNSUPPORTED, CHUNKING, STAGE = map(
     names, (Usage, Threshold, Unsupported, Chunking, StageSums)
 )
+# Left out where they say nothing.
+USAGE = USAGE - {"reused_tokens"}
+UNSUPPORTED = UNSUPPORTED - {"verdict", "words"}
 LEDGER = USAGE | {"stage", "runs", "ms", "cost"}
 SUMS = USAGE | {"questions", "cost", "unpriced_tokens"}
 TRACE = {
