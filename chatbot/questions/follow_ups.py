@@ -74,6 +74,7 @@ _THING_BEFORE = pattern(
 """Speaks of something named before that is no country."""
 _THEIRS = pattern(r"\b(?:{nameless}|(?:do|does|did|has|have) it)\b")
 """Speaks of a country named before."""
+_IT_DID = pattern(r"\b(?:do|does|did|has|have) it\b")
 _MANY_WORDS = re.compile(r"(?:\w[\w'’-]*\W+){8}")
 """A pronoun behind so many words means one of them."""
 _OF_ALL = pattern(r"\b{of_all_countries}\b")
@@ -629,6 +630,10 @@ def _has_own_subject(reading: Reading, of_several: bool) -> bool:
         return True
     message = reading.text
     if not of_several and _AMONG.search(message) and _OF_ALL.search(message):
+        return True
+    it = _IT_DID.search(message)
+    if it is not None and NAME.search(message[: it.start()]):
+        # "What was the Tigray war about and how did it end?"
         return True
     if _THEIRS.search(message):
         return False
