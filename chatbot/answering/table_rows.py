@@ -31,7 +31,7 @@ from ..search.weights import read_weight
 from .figure_tables import FigureTables, IndicatorFigures
 from .turn import Turn
 
-__all__ = ["AskedWords", "Cell", "FoundTables", "RowFigures", "RowReader"]
+__all__ = ["AskedFigures", "AskedWords", "FoundTables", "RowFigures", "RowReader"]
 
 PASSAGES = int(read_weight("cells.passages"))
 ROWS = int(read_weight("cells.rows"))
@@ -234,7 +234,7 @@ class FoundTables:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class AskedFigures:
     """The figures that a question means: one, or those of one column's parts.
 
     ``lacking``: the words of the question that nothing around them has. ``score``: how
@@ -325,12 +325,12 @@ class RowReader:
 
     def cells(
         self, asked: AskedWords, tables: Sequence[RowFigures]
-    ) -> list[tuple[RowFigures, Cell]]:
+    ) -> list[tuple[RowFigures, AskedFigures]]:
         """Return the cells of tables that a question may mean, best first, each with
         its table: few of its words may be missing, said in others there. None where two
         rows fit as well.
         """
-        cells: list[tuple[RowFigures, Cell]] = []
+        cells: list[tuple[RowFigures, AskedFigures]] = []
         for table in tables:
             cell = _cell(asked, table)
             if cell is not None:
@@ -431,7 +431,7 @@ class RowReader:
                 yield passage.of_row(figure), passage
 
 
-def _cell(asked: AskedWords, table: RowFigures) -> Cell | None:
+def _cell(asked: AskedWords, table: RowFigures) -> AskedFigures | None:
     """Return the figures that a question means, all of one row; None where it names no
     row or no column, or where several fit as well.
     """
@@ -453,7 +453,7 @@ def _cell(asked: AskedWords, table: RowFigures) -> Cell | None:
     if lacking and not length:
         # The row may be one that is not here.
         return None
-    return Cell(figures, lacking, (-len(lacking), length, score))
+    return AskedFigures(figures, lacking, (-len(lacking), length, score))
 
 
 def _named_row(asked: AskedWords, table: RowFigures) -> tuple[str | None, int]:

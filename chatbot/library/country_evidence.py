@@ -166,8 +166,12 @@ class CountryEvidence:
         lines = filter(None, (words, head))
         if not any(self._is_about_state(line, code) for line in lines):
             return False
-        if self._agreeing(code):
-            return True
+        return self._agreeing(code) or self._is_confirmed(code, origin, words, head)
+
+    def _is_confirmed(self, code: str, origin: str, words: str, head: str) -> bool:
+        """Return whether the text, its running head or its file name confirm a line
+        that speaks of the state ``code``. Nothing confirms a namesake.
+        """
         if self._is_namesake(code):
             return False
         if self._text_agrees(code):
