@@ -143,6 +143,7 @@ def with_examples(
     }
     made |= {
         "name": lambda: "report-chat",
+        "session_id": lambda: "none",
         "key_id": lambda: ask("POST", "/api/keys", {"name": "Spare"})["key"]["id"],
     }
     question = {"query": "What is the population growth rate?"}

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from werkzeug.datastructures import FileStorage
 
 from ...domain.errors import InvalidRequestError
+from ...domain.validation import FILE_ID
 from .callers import caller
 from .files import (
     File,
@@ -26,7 +27,7 @@ from .routes import Body, Views, services
 
 uploads = Views("files", __name__)
 FIELD = "file"
-FileId = Annotated[str, StringConstraints(pattern=r"^file_[0-9a-f]{32}$")]
+FileId = Annotated[str, StringConstraints(pattern=FILE_ID)]
 
 
 class NewFile(Body):

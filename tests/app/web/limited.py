@@ -437,6 +437,7 @@ BODIES: Mapping[str, tuple[Any, ...]] = {
 """Bodies beside the example that a route states."""
 WITHOUT_BODY = {
     "POST /api/feeds",
+    "POST /api/files",
     "POST /api/messages/<message_id>/stop",
     "POST /api/ingestions/<ingestion_id>/retry",
     "POST /api/documents/<document_id>/restore",
@@ -512,6 +513,8 @@ def _calls_of_route(name: str, method: str, rule: Rule, route: Route) -> Iterato
     for path in paths:
         for body in bodies or [None]:
             yield Call(name, method, path, body)
+    if name == "POST /api/files":
+        yield Call(name, method, rule.rule, form={"file": "kenya-2023.md"})
     if name in {"POST /api/documents", "POST /api/documents/preview"}:
         for file in ("kenya-2023.md", "aaa-somalia.md", "mogadishu.md"):
             yield Call(name, method, rule.rule, form={"files": file})
@@ -567,7 +570,8 @@ def run(world: World, role: str, call: Call) -> Seen:
     headers = {"Accept": "application/json, text/event-stream", **call.headers}
     if call.form is not None:
         sent: dict[str, Any] = dict(call.form)
-        sent["files"] = FileStorage(BytesIO(KENYA_2024.encode()), call.form["files"])
+        field = "file" if "file" in sent else "files"
+        sent[field] = FileStorage(BytesIO(KENYA_2024.encode()), call.form[field])
         response = client.post(path, data=sent, headers=headers)
     elif call.body is None:
         response = client.open(path, method=call.method, headers=headers)
@@ -613,7 +617,7 @@ def _in_order(text: str) -> str:
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
 _KEY = re.compile(r"rck_[\w-]+")
-_MILLISECONDS = re.compile(r'("(?:ms|beat|created|reset)": ?)[\d.e-]+')
+_MILLISECONDS = re.compile(r'("(?:ms|beat|created|reset|expires_at)": ?)[\d.e-]+')
 _RANDOM = re.compile(r"(?<![.\d])\b(?:[0-9a-f]{12,}|[\w-]{22,43})\b")
 _DATE = re.compile(r'"day": ?"[\d-]+"')
 

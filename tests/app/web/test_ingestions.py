@@ -51,8 +51,7 @@ def many_passages(client: FlaskClient) -> TestResponse:
 def test_nothing_sent_is_told_both_ways(client: FlaskClient) -> None:
     message = error_of(client.post("/api/documents"), 400)["message"]
     assert message.startswith(
-        "Send files in the field `files` of a form (multipart/form-data), or web "
-        "addresses"
+        "Send a JSON object (application/json) with the ids of files (POST /api/files)"
     )
 
 
