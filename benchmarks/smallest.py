@@ -40,6 +40,9 @@ SMALLEST = {
     "kills": "--operation restore --library file",
     "campaign": "replies 5",
     "contract": "--examples 1 --who unknown",
+    "pictures": (
+        "--into {scratch} --languages en --widths 390 --states passage --schemes light"
+    ),
     "clients": "",
     "stranger": "",
 }

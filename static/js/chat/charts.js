@@ -154,8 +154,24 @@ const [TOP, BOTTOM, LEFT, RIGHT] = [24, 28, 52, 14];
 const HEIGHT = 240;
 const LABEL_WIDTH = 46;
 const VALUE_WIDTH = 60;
-/** Of one character of a name. */
-const NAME_WIDTH = 7;
+const MAX_NAME_SHARE = 0.34;
+const NAME_GAP = 8;
+const measuring = document.createElement("canvas").getContext("2d");
+
+/** Return the width of a label of a chart in pixels, in the font of `.plot`. */
+function labelWidth(text) {
+  measuring.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return Math.ceil(measuring.measureText(text).width);
+}
+
+/** Return a name that fits a width, cut with an ellipsis where it must be. */
+function fitting(name, width) {
+  if (labelWidth(name) <= width) return name;
+  let end = name.length - 1;
+  while (end > 1 && labelWidth(`${name.slice(0, end)}…`) > width) end -= 1;
+  return `${name.slice(0, end).trimEnd()}…`;
+}
+
 /** Subjects are told apart by shape as well as by colour. */
 const SHAPES = [
   "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0",
@@ -342,10 +358,9 @@ function drawLines(chart, width) {
 /** Draw bars from left to right: a name then has the room of a line. */
 function drawBars({ series, unit, year: shared }, width) {
   const names = Math.min(
-    width * 0.34,
-    10 + NAME_WIDTH * Math.max(...series.map(({ subject }) => subject.length)),
+    width * MAX_NAME_SHARE,
+    NAME_GAP + Math.max(...series.map(({ subject }) => labelWidth(subject))),
   );
-  const fitting = Math.floor((names - 8) / NAME_WIDTH);
   const values = [0, ...series.map(({ points }) => points[0].value)];
   const x = scale(
     Math.min(...values),
@@ -374,10 +389,8 @@ function drawBars({ series, unit, year: shared }, width) {
     );
     const short = figure.text.length <= 12 ? figure.text : amount(value, unit);
     const text = shared ? short : `${short} (${figure.year})`;
-    const name =
-      subject.length > fitting ? `${subject.slice(0, fitting - 1)}…` : subject;
     bar.append(
-      label(names - 8, y + 4, name, "end"),
+      label(names - NAME_GAP, y + 4, fitting(subject, names - NAME_GAP), "end"),
       label(Math.max(to, x(0)) + 6, y + 4, text, "start"),
     );
     return bar;

@@ -15,14 +15,20 @@ const list = byId("conversation-list");
 const search = byId("conversation-search");
 const onlyShared = byId("conversations-shared");
 const toggle = byId("conversations-button");
-// The same width is in conversations.css.
-const hasRoom = matchMedia("(min-width: 64rem)");
+const hasRoomBeside = matchMedia("(min-width: 56.25rem)");
+const hasRoomForThree = matchMedia("(min-width: 80rem)");
 const CLOSED = "conversations-closed";
 const TYPING_MS = 200;
 let pending = null;
 
 const links = () =>
   /** @type {HTMLAnchorElement[]} */ ([...list.querySelectorAll("a")]);
+
+/** Whether the list fits beside the page, and beside the passage if one is open. */
+const hasRoom = () =>
+  hasRoomForThree.matches ||
+  (hasRoomBeside.matches &&
+    !(/** @type {HTMLDialogElement} */ (byId("evidence")).open));
 
 const isDocked = () => dialog.open && !dialog.matches(":modal");
 
@@ -39,9 +45,8 @@ function showToggle() {
  * stays as the person left it.
  */
 function arrange() {
-  const isWanted =
-    store.hasConversations && hasRoom.matches && !localStorage.getItem(CLOSED);
-  if (dialog.open && (!isWanted || !isDocked()) && (hasRoom.matches || isDocked()))
+  const isWanted = store.hasConversations && hasRoom() && !localStorage.getItem(CLOSED);
+  if (dialog.open && (!isWanted || !isDocked()) && (hasRoom() || isDocked()))
     dialog.close();
   if (isWanted && !dialog.open) {
     const before = document.activeElement;
@@ -55,7 +60,7 @@ function arrange() {
 }
 
 function setOpen(isOpen) {
-  if (hasRoom.matches) {
+  if (hasRoom()) {
     if (isOpen) localStorage.removeItem(CLOSED);
     else localStorage.setItem(CLOSED, "yes");
     arrange();
@@ -216,7 +221,9 @@ export function wireList() {
   list.addEventListener("click", onClick);
   list.addEventListener("keydown", onKey);
   dialog.addEventListener("close", showToggle);
-  hasRoom.addEventListener("change", arrange);
+  for (const width of [hasRoomBeside, hasRoomForThree])
+    width.addEventListener("change", arrange);
+  store.on("panes", arrange);
   document.addEventListener("visibilitychange", () => document.hidden || loadList());
   store.on("conversationId", showCurrent);
   store.on("stored", () => loadList());

@@ -14,7 +14,7 @@ import { t } from "../common/words.js";
 const dialog = byId("evidence");
 // Beside the answer where there is room, otherwise a modal sheet; the same width is in
 // evidence.css.
-const hasRoom = matchMedia("(min-width: 60rem)");
+const hasRoom = matchMedia("(min-width: 56.25rem)");
 let pending = null;
 
 const factsOf = (source) => ({
@@ -111,6 +111,7 @@ export function openEvidence(source, button) {
   byId("evidence-original").hidden = true;
   if (!dialog.open && hasRoom.matches) dialog.show();
   else if (!dialog.open) dialog.showModal();
+  store.emit("panes");
   showFacts(byId("evidence-facts"), factsOf(source));
   showPassage(source.text ?? source.snippet ?? "");
   byId("evidence-title").focus({ preventScroll: true });
@@ -121,6 +122,7 @@ export function closeEvidence() {
   if (!dialog.open) return;
   pending?.abort();
   dialog.close();
+  store.emit("panes");
   const { opener } = store.evidence;
   opener.removeAttribute("aria-current");
   // The stream may have replaced the button: the one with the same number stands in for

@@ -1,0 +1,82 @@
+"""The layout at every width with a passage open, in the language with the longest words
+and in Arabic. `python -m benchmarks pictures` has all languages and states.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from benchmarks.pictures import SIZES, Stage, View, broken_rules, staged
+from tests.app.web.live import address
+from tests.browser.test_accessible import QUESTION, app
+
+__all__ = ["address", "app"]
+
+
+@pytest.fixture(scope="module", params=["fr", "ar"])
+def language(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["touched", "mouse"])
+def stage(
+    request: pytest.FixtureRequest, launched: Browser, address: str, language: str
+) -> Iterator[Stage]:
+    """A page with one answer; half of the widths are those of things one touches."""
+    width = min(SIZES) if request.param else max(SIZES)
+    found = staged(launched, address, View(language, width, "passage"), QUESTION)
+    found.ask()
+    yield found
+    found.page.context.close()
+
+
+@pytest.mark.parametrize("state", ["passage", "both"])
+def test_no_rule_of_the_layout_is_broken(
+    stage: Stage, language: str, state: str
+) -> None:
+    is_touched = stage.page.evaluate("matchMedia('(pointer: coarse)').matches")
+    broken = {}
+    for width in SIZES:
+        view = View(language, width, state)
+        if view.is_touched != is_touched:
+            continue
+        stage.show(view)
+        if rules := broken_rules(stage.page):
+            broken[width] = rules
+    assert broken == {}
+
+
+def test_rules_find_what_the_old_layout_broke(stage: Stage) -> None:
+    """Letters of a control below each other, and what is wider than the page."""
+    stage.page.evaluate(
+        """() => {
+          const sheet = new CSSStyleSheet();
+          sheet.replaceSync(`
+            #scope-button { width: 3rem; white-space: normal; }
+            #scope-button span { width: 1ch; overflow-wrap: anywhere; }
+            .ask-form { width: 200vw; min-height: 60vh; }`);
+          document.adoptedStyleSheets = [sheet];
+        }"""
+    )
+    kinds = {rule.split(":")[0] for rule in broken_rules(stage.page)}
+    stage.page.evaluate("document.adoptedStyleSheets = []")
+    assert {
+        "word on two lines",
+        "wider than the page",
+        "question box too tall",
+    } <= kinds
+
+
+def test_three_panes_need_1280_px(stage: Stage, language: str) -> None:
+    if stage.page.evaluate("matchMedia('(pointer: coarse)').matches"):
+        pytest.skip("phones show one pane")
+    shown = {}
+    for width in (1024, 1280):
+        stage.show(View(language, width, "both"))
+        shown[width] = stage.page.locator("dialog[open]:not(:modal)").count()
+    assert shown == {1024: 1, 1280: 2}
+    stage.show(View(language, 1024, "passage"))
+    stage.page.locator("#evidence-close").click()
+    assert stage.page.locator("#conversations").is_visible()
