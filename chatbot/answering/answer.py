@@ -11,6 +11,7 @@ from ..checking.wording import in_order_of_appearance, without_numbers
 from ..domain import Context, SearchHit
 from ..domain.chat import (
     Answer,
+    AnswerCard,
     Message,
     Prompt,
     QuerySettings,
@@ -27,6 +28,7 @@ from ..language.words import Say, in_english
 from ..models.prompts import PASSAGE, on_one_line, render
 from ..models.replies.ending import Ending
 from ..search.scope import describe
+from .answer_card import numbered_card, stated_card
 from .context import in_prompt_order, render_passage
 
 CLOSEST_SHOWN = 3
@@ -192,6 +194,7 @@ def assemble(
     is_quoted: bool = False,
     shown: Sequence[int] = (),
     ending: Ending | None = None,
+    card: AnswerCard | None = None,
 ) -> Answer:
     """Return the answer with its citations, numbered from 1 by appearance. Whether it
     answers is the model's word (``ending``), where it gives one, and at least one
@@ -199,7 +202,8 @@ def assemble(
 
     ``is_closest``: a model was told that the passages are only the closest. If it says
     first that they do not answer, what follows is no answer. ``is_quoted``: see `cite`.
-    ``shown``: see `in_order_of_appearance`.
+    ``shown``: see `in_order_of_appearance`. ``card``: the figures of a table that is
+    the answer; None = those that the response states.
     """
     if not is_quoted:
         response = tidy(response, context)
@@ -209,11 +213,15 @@ def assemble(
         if is_quoted
         else check(response, context, question, glossary)
     )
-    figures = (
+    figures = [
         replace(each, citation=one.number)
         for one in checked.citations
         for each in figures_of(one.hit.chunk)
-    )
+    ]
+    if card is None:
+        shown_card = stated_card(response, figures, checked.citations)
+    else:
+        shown_card = numbered_card(card, checked.citations)
     answered = checked.answered and not (checked.abstains and is_closest)
     if ending is not None:
         answered = ending.answered and bool(checked.citations or checked.answered)
@@ -227,4 +235,5 @@ def assemble(
         unsupported=checked.unsupported,
         marks=checked.marks,
         figures=tuple(newest_marked(figures)[:MOST_CITED_FIGURES]),
+        card=shown_card,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..checking.tables import markdown_table
 from ..domain import ReportedFigure
+from ..domain.chat import AnswerCard
 from ..domain.tables import Texts
 from ..language.markdown import escape_markdown
 from ..language.reported_figures import dated_text
@@ -28,6 +29,8 @@ class Rendered:
     text: str = ""
     things: Texts = ()
     """The indicators that it is about."""
+    card: AnswerCard | None = None
+    """Its figures, without the numbers of their passages."""
 
     def number_of(self, chunk_id: str) -> int:
         """Return the number of a passage that is cited."""

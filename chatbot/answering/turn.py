@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from ..domain import Answer, Context, RequestContext, SearchHit
 from ..domain.chat import (
     Aggregation,
+    AnswerCard,
     Prompt,
     QuerySettings,
     Question,
@@ -59,6 +60,7 @@ class Draft:
     trace. ``lists_sources``: a list of its sources follows. ``finished``: an earlier
     answer that is given again. ``ending``: what the model itself says of its answer.
     ``prompt``: the one that a model wrote all of the text from.
+    ``card``: the figures of a table that is the answer.
     """
 
     text: str
@@ -76,6 +78,7 @@ class Draft:
     finished: Answer | None = None
     ending: Ending | None = None
     prompt: Prompt | None = None
+    card: AnswerCard | None = None
 
 
 class Findings:

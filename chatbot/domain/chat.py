@@ -556,6 +556,27 @@ class Degraded:
     retry_after: int | None = None
 
 
+CardKind = Literal["value", "values", "series", "computed"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCard:
+    """The figures that an answer states, in its order: what a page shows large and
+    draws, and nothing else. ``kind``: one value; values of several subjects or
+    indicators; of several years; or a result that was ``computed`` from the figures.
+    """
+
+    kind: CardKind
+    indicators: Texts
+    figures: tuple[ReportedFigure, ...]
+    result: str = ""
+    """What was computed, with its unit."""
+    how: str = ""
+    """How it was computed: "60.1 - 57.4"."""
+    shared_year: int | None = None
+    """The newest year that all compared subjects have, where it was chosen."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """``answered`` is False if the passages do not contain the answer; ``response``
@@ -579,6 +600,10 @@ class Answer:
         Degraded | None, Field(exclude_if=lambda degraded: degraded is None)
     ] = None
     """Set where the language model failed, and quotations stand in for it."""
+    card: Annotated[AnswerCard | None, Field(exclude_if=lambda card: card is None)] = (
+        None
+    )
+    """The figures that it states; None where it states none."""
 
     @computed_field
     @property

@@ -57,5 +57,8 @@ def table_alone(
         return None
     draft = Computed(desk, table).write_from(turn, hits)
     return replace(
-        draft, is_computed=True, why="The table of figures has what it asks."
+        draft,
+        is_computed=True,
+        why="The table of figures has what it asks.",
+        card=table.card,
     )

@@ -48,6 +48,9 @@ class Finish:
                 draft = again
                 answer = repaired
         answer = self.verify.run(turn, draft, answer)
+        if not answer.answered or turn.closest_only:
+            # Figures that only come close are not shown large.
+            answer = replace(answer, card=None)
         if draft.lists_sources:
             answer = _with_sources(turn, answer)
         turn.events.end()
@@ -89,6 +92,7 @@ class Finish:
             is_quoted=draft.is_quoted,
             shown=turn.events.numbering.order,
             ending=draft.ending,
+            card=draft.card,
         )
         answer = _without_marks_at(answer, turn.own_lines)
         hits = turn.events.described(cited.hit for cited in answer.citations)

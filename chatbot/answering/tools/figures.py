@@ -56,6 +56,7 @@ from ...questions.sides import (
 from ...questions.word_sets import read_word_set
 from ...search.subjects import with_article
 from ...search.unused_words import UnusedWords
+from ..answer_card import card_of_table
 from ..figure_premises import FigurePremises, words_of
 from ..figure_queries import FigureQueries
 from ..figure_questions import FigureQuestions, steps_of, verdict
@@ -498,4 +499,4 @@ def _rendered(table: FigureTable, text: str, say: Say) -> Rendered | None:
     text, order = renumber(text, numbers)
     chunk_ids = [table.chunk_ids[number - 1] for number in order]
     things = tuple(column.indicator for column in table.columns)
-    return Rendered(say, chunk_ids, text, things)
+    return Rendered(say, chunk_ids, text, things, card_of_table(table))

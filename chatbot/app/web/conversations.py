@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from flask import Response, jsonify, request
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
@@ -26,7 +26,14 @@ from ...database.repositories.conversations import (
 from ...domain import Chunk, Citation, Scope
 from ...domain.callers import limit_key, limit_of_key
 from ...domain.cancellation import Cancellation
-from ...domain.chat import EarlierField, Mark, Role, ScopeSummary, Unsupported
+from ...domain.chat import (
+    AnswerCard,
+    EarlierField,
+    Mark,
+    Role,
+    ScopeSummary,
+    Unsupported,
+)
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
 from ...domain.json import to_json
@@ -92,6 +99,7 @@ class SharedAnswer(TypedDict):
     answered: bool
     citations: list[Citation]
     figures: list[ReportedFigure]
+    card: NotRequired[AnswerCard]
     unsupported: list[Unsupported]
     marks: list[Mark]
     scope: ScopeSummary
@@ -345,7 +353,9 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
             )
         if answer := message.get("answer"):
             message["answer"] = {
-                name: answer[name] for name in SharedAnswer.__annotations__
+                name: answer[name]
+                for name in SharedAnswer.__annotations__
+                if name in answer
             }
     shown_at = max(
         (message["created_at"] for message in messages), default=record.updated_at

@@ -34,6 +34,9 @@ export async function rate(reply, button, id, show) {
   if (rating === "down") askWhy(reply, id);
 }
 
+/** Save that an answer is bad, and why. */
+export const rateDown = (id, reason) => send(id, { rating: "down", reason });
+
 function askWhy(reply, id) {
   /** @type {any} */
   const comment = element("textarea", { rows: "2", maxlength: MAX_COMMENT_CHARACTERS });

@@ -30,6 +30,10 @@ export class AnswerView {
   #text = "";
   #frame = 0;
   #sources = new Map();
+  /** The passages that were found, cited or not. */
+  #hits = [];
+  /** Whether words of the answer were shown before its end. */
+  #isStreamed = false;
   /**
    * The numbers shown for those of the stream: 1 for the first that is cited, as in the
    * complete answer.
@@ -80,7 +84,13 @@ export class AnswerView {
         number: this.#shownOf(Number(citation)),
       };
     const source = this.#steps.source(button);
-    return { ...source, ...this.#hitOf(source) };
+    const { chunk } = button.dataset;
+    return (
+      this.#hits.find(({ chunk_id: id }) => id === chunk) ?? {
+        ...source,
+        ...this.#hitOf(source),
+      }
+    );
   }
 
   step(step) {
@@ -104,8 +114,11 @@ export class AnswerView {
     this.#progress("");
     this.#steps.fold();
     this.#find(".found").open = false;
+    // Without a language model the end follows at once: it is shown with its card.
+    if ("quotes" in document.body.dataset) return;
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
+      this.#isStreamed = true;
       this.#showMarkdown(withholdOpenBracket(this.#text));
       this.#announcer?.update(this.#find(".answer-body").textContent);
     });
@@ -114,6 +127,7 @@ export class AnswerView {
   done(answer) {
     const { citations, unsupported, trace } = answer;
     this.#shown = null;
+    this.#hits = trace?.hits ?? [];
     this.#sources = new Map(
       citations.map((citation) => [
         citation.number,
@@ -136,13 +150,7 @@ export class AnswerView {
       explainTerms(this.#find(".answer-body")),
     );
     this.#showFooter(answer);
-    // Only figures with a year can be drawn.
-    if (answer.figures?.some(({ year }) => year !== null)) {
-      import("./figures.js").then(({ emphasise, showFigures }) => {
-        showFigures(this.#find(".figures"), answer);
-        emphasise(this.#find(".answer-body"), answer.figures);
-      });
-    }
+    if (answer.figures?.length || answer.card) this.#showFigures(answer);
     const outcome = answer.answered
       ? t("Answer with {sources}.", { sources: count(citations.length, "source") })
       : `${unansweredLabel(answer)}.`; // doubts are announced where they are marked
@@ -176,6 +184,29 @@ export class AnswerView {
     this.#listFound();
     this.#addCopyButtons();
     if (this.#announcer) announceNow([message, ...details].join(" "));
+  }
+
+  /**
+   * Show the card and the charts of the figures that an answer states: above it, where
+   * nobody has read any of it yet, else below, so that nothing jumps.
+   */
+  async #showFigures(answer) {
+    const [body, charts] = [this.#find(".answer-body"), this.#find(".figures")];
+    const isAbove = Boolean(answer.card) && !this.#isStreamed;
+    body.hidden = isAbove;
+    try {
+      const [{ emphasise, showFigures }, shown] = await Promise.all([
+        import("./figures.js"),
+        answer.card ? import("./card.js") : null,
+      ]);
+      const card = shown?.cardOf(answer);
+      if (isAbove) body.before(...(card ? [card] : []), charts);
+      else if (card) body.after(card);
+      if (answer.card?.kind !== "value") showFigures(charts, answer);
+      emphasise(body, answer.figures);
+    } finally {
+      body.hidden = false;
+    }
   }
 
   #addCopyButtons() {
@@ -252,15 +283,7 @@ export class AnswerView {
       !threshold?.relaxed || trace.hits?.some(({ score }) => score > threshold.start);
     this.#find(".truncated-line").hidden = !trace?.truncated;
     showText(this.#find(".stopped-line"), stoppedText(trace?.stopped_by));
-    this.#find(".ledger").hidden = !trace?.ledger?.length;
-    this.#find(".ledger").addEventListener(
-      "toggle",
-      async ({ target }) => {
-        const { showTrace } = await import("./trace.js");
-        showTrace(target, answer);
-      },
-      { once: true },
-    );
+    this.#wireTrace(answer);
     const sources = listedSources
       .map((citation) => `[${citation.number}] ${sourceName(citation)}`)
       .join("\n");
@@ -271,5 +294,23 @@ export class AnswerView {
     this.#find(".download").addEventListener("click", ({ currentTarget: button }) =>
       store.emit("openDownloads", { button, turn: this.#turn, markdown: markdownOf() }),
     );
+  }
+  /** Load the trace and the forms of citations when they are opened. */
+  #wireTrace(answer) {
+    const { trace } = answer;
+    this.#find(".ledger").hidden = !trace?.ledger?.length && !trace?.hits?.length;
+    this.#find(".ledger").addEventListener(
+      "toggle",
+      async ({ target }) => {
+        const { showTrace } = await import("./trace.js");
+        showTrace(target, answer);
+      },
+      { once: true },
+    );
+    this.#find(".cite").hidden = !answer.citations.length;
+    this.#find(".cite").addEventListener("click", async () => {
+      const { openCite } = await import("./cite.js");
+      openCite(answer);
+    });
   }
 }

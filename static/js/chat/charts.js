@@ -6,7 +6,7 @@ import { escaped } from "../common/passage.js";
 import { comma, locale, t } from "../common/words.js";
 
 const MAX_CHARTS = 3;
-const MAX_LINES = 6;
+const MAX_LINES = 12;
 const MAX_BARS = 30;
 const MIN_YEARS = 3;
 const MIN_RANKED = 3;
@@ -15,16 +15,18 @@ const MIN_RANKED = 3;
  * Of one subject and year, draw the figure of the newest report, and older reports'
  * figures that differ.
  */
-function pointOf(figures, response) {
+function pointOf(figures, placeOf) {
   const [figure, ...older] = figures.toSorted(
-    (one, other) => (other.edition ?? 0) - (one.edition ?? 0),
+    (one, other) =>
+      Number(placeOf(other) >= 0) - Number(placeOf(one) >= 0) ||
+      (other.edition ?? 0) - (one.edition ?? 0),
   );
   const revised = older.filter(({ value }) => value !== figure.value);
   return {
     figure,
     year: figure.year,
     value: figure.value,
-    at: statedAt(figure, response),
+    at: placeOf(figure),
     revised,
   };
 }
@@ -96,12 +98,12 @@ function barsOf(series) {
 const largestFirst = (bars) =>
   bars.toSorted((one, other) => other.points[0].value - one.points[0].value);
 
-function chartOf(figures, response) {
+function chartOf(figures, placeOf) {
   const series = [...Map.groupBy(figures, ({ subject }) => subject)].map(
     ([subject, group]) => ({
       subject,
       points: [...Map.groupBy(group, ({ year }) => year).values()]
-        .map((same) => pointOf(same, response))
+        .map((same) => pointOf(same, placeOf))
         .toSorted((one, other) => one.year - other.year),
     }),
   );
@@ -111,8 +113,9 @@ function chartOf(figures, response) {
     series.some(({ points }) => points.length >= MIN_YEARS);
   const chart =
     statedBars(series) ?? (isLine ? { kind: "lines", series } : barsOf(series));
+  const isStated = chart?.series.some(({ points }) => points.some(({ at }) => at >= 0));
   return (
-    chart && {
+    isStated && {
       ...chart,
       indicator,
       unit,
@@ -124,10 +127,36 @@ function chartOf(figures, response) {
 }
 
 /**
+ * Return what a chart of an answer may show: the figures that it states, and those of
+ * other editions for the same subject, indicator and year, which were revised. An
+ * answer that was stored before the server named them has the figures of its passages.
+ */
+function figuresOf({ card, figures = [] }) {
+  if (!card) return figures;
+  const keyOf = ({ subject, indicator, unit, year }) =>
+    [subject, indicator, unit, year].join("\n");
+  /** @type {Map<string, any[]>} */
+  const statedBy = Map.groupBy(card.figures, keyOf);
+  const revised = figures.filter((figure) => {
+    const stated = statedBy.get(keyOf(figure)) ?? [];
+    return (
+      stated.length > 0 &&
+      !stated.some(
+        ({ document_id: id, text }) =>
+          id === figure.document_id && text === figure.text,
+      )
+    );
+  });
+  return [...card.figures, ...revised];
+}
+
+/**
  * Return the charts of figures that have a year and that their source supports, those
  * with most figures first.
  */
-export function chartsOf({ figures = [], citations, response = "" }) {
+export function chartsOf(answer) {
+  const { citations, response = "" } = answer;
+  const figures = figuresOf(answer);
   const supported = new Set(
     citations
       .filter((citation) => citation.supported !== false)
@@ -138,10 +167,13 @@ export function chartsOf({ figures = [], citations, response = "" }) {
       year !== null && subject && supported.has(citation),
   );
   const plain = response.replaceAll("\\", "");
+  const stated = answer.card?.figures;
+  const placeOf = (figure) =>
+    stated ? stated.indexOf(figure) : statedAt(figure, plain);
   const charts = [
     ...Map.groupBy(usable, ({ indicator, unit }) => `${indicator}\n${unit}`).values(),
   ]
-    .map((same) => chartOf(same, plain))
+    .map((same) => chartOf(same, placeOf))
     .filter(Boolean);
   return charts
     .toSorted((one, other) => other.figures.length - one.figures.length)
@@ -197,10 +229,11 @@ export function shape(
 }
 
 export const marker = (index) =>
-  shape("path", {
-    d: SHAPES[index % SHAPES.length],
-    class: `series-${index % SHAPES.length}`,
-  });
+  shape("path", { d: SHAPES[index % SHAPES.length], class: seriesClass(index) });
+
+/** Six subjects have a colour of their own; the others are grey. */
+const seriesClass = (index) =>
+  index < SHAPES.length ? `series-${index}` : "series-other";
 
 const compact = new Intl.NumberFormat(locale, {
   notation: "compact",
@@ -317,7 +350,7 @@ function drawLines(chart, width) {
     ).map((year) => label(x(year), HEIGHT - 8, year)),
     ...series.flatMap(({ subject, points: line }, index) => [
       shape("path", {
-        class: `line series-${index % SHAPES.length}`,
+        class: `line ${seriesClass(index)}`,
         d: line
           .map(
             ({ year, value }, place) =>
@@ -332,7 +365,7 @@ function drawLines(chart, width) {
         .filter(([one, other]) => other.year - one.year > 1)
         .map(([one, other]) =>
           shape("path", {
-            class: `line gap series-${index % SHAPES.length}`,
+            class: `line gap ${seriesClass(index)}`,
             d: `M${x(one.year)} ${y(one.value)}L${x(other.year)} ${y(other.value)}`,
           }),
         ),
@@ -353,6 +386,40 @@ function drawLines(chart, width) {
       ]),
     ]),
   ];
+}
+
+const [SPARK_WIDTH, SPARK_HEIGHT, SPARK_EDGE] = [160, 44, 5];
+
+/**
+ * Draw how one figure went over the years, without axes; null of fewer than three
+ * years.
+ * @param {any[]} figures of one subject and indicator, the oldest first
+ */
+export function sparkline(figures) {
+  if (figures.length < MIN_YEARS) return null;
+  const values = figures.map(({ value }) => value);
+  const last = figures.at(-1);
+  const x = scale(figures[0].year, last.year, SPARK_EDGE, SPARK_WIDTH - SPARK_EDGE);
+  const y = scale(
+    Math.min(...values),
+    Math.max(...values),
+    SPARK_HEIGHT - SPARK_EDGE,
+    SPARK_EDGE,
+  );
+  const points = figures.map((figure) => `${x(figure.year)} ${y(figure.value)}`);
+  return shape(
+    "svg",
+    {
+      class: "sparkline",
+      viewBox: `0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`,
+      width: SPARK_WIDTH,
+      height: SPARK_HEIGHT,
+      role: "img",
+      "aria-label": figures.map(({ year, text }) => `${year}: ${text}`).join(comma),
+    },
+    shape("path", { class: "line series-0", d: `M${points.join("L")}` }),
+    shape("circle", { class: "series-0", cx: x(last.year), cy: y(last.value), r: 3.5 }),
+  );
 }
 
 /** Draw bars from left to right: a name then has the room of a line. */

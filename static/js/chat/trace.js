@@ -252,7 +252,10 @@ export function showTrace(fold, { trace, citations, conversation_usage: usage })
       ...stageList(trace),
       ...pipelines(trace),
     );
-  showStages(fold.querySelector("table"), trace.ledger, trace.cost);
+  // A refusal without a search has no stages.
+  fold.querySelector(".ledger-box").hidden = !trace.ledger?.length;
+  if (trace.ledger?.length)
+    showStages(fold.querySelector("table"), trace.ledger, trace.cost);
   fold.querySelector(".ledger-note").hidden = !trace.cached;
   showText(
     fold.querySelector(".conversation-line"),

@@ -5,7 +5,7 @@ import { AnswerView } from "./answer.js";
 import { chosenMode } from "./modes.js";
 import { store } from "./store.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
-import { cloneTemplate, showText } from "../common/dom.js";
+import { cloneTemplate, element, showText } from "../common/dom.js";
 import { isAttachment, suggestionLabel } from "../common/format.js";
 import { comma, language, t, translated } from "../common/words.js";
 
@@ -143,7 +143,7 @@ export class Turn {
     const { filters, collections, page } = this.#suggested ?? {};
     if (target.closest(".suggestion"))
       this.#askBelow({ filters: { ...filters, collections }, page });
-    const next = target.closest(".further-question");
+    const next = target.closest(".further-question:not(.way-on)");
     if (next) store.emit("ask", { question: next.textContent });
     const thumb = target.closest(".thumb");
     if (!thumb) return;
@@ -285,7 +285,19 @@ export class Turn {
     this.#showRating(null);
     if (!this.#isFollowed) return;
     const section = this.#reply.querySelector(".further");
+    if (!answer.answered) this.#showWaysOn(section, answer);
     import("./after.js").then(({ showFurther }) => showFurther(section, this, answer));
+  }
+
+  /** Offer ways on from a question without an answer. */
+  async #showWaysOn(further, answer) {
+    const { showWaysOn } = await import("./ways_on.js");
+    const section = element("section", { className: "further ways-on" });
+    further.before(section);
+    const { filters, page, question, messageId } = this;
+    showWaysOn(section, { question, answer, messageId }, (asked) =>
+      store.emit("ask", { filters, page, ...asked }),
+    );
   }
 
   #showAttached(text, names) {

@@ -76,11 +76,17 @@ export function translated(message) {
 /** Between names in a row. */
 export const comma = t(", ");
 
-/** Return "1 passage" or "2 passages" for an English noun. */
-export const count = (number, noun) =>
-  t(`{number} ${noun}${plurals.select(number) === "one" ? "" : "s"}`, {
-    number: number.toLocaleString(locale),
-  });
+/**
+ * Return "1 passage" or "2 passages" for an English noun. A language with more forms
+ * has a text for each: "{number} passages|few".
+ */
+export function count(number, noun) {
+  const category = plurals.select(number);
+  const several = `{number} ${noun}s`;
+  const form = `${several}|${category}`;
+  const text = category === "one" ? `{number} ${noun}` : several;
+  return t(form in words ? form : text, { number: number.toLocaleString(locale) });
+}
 
 /** Return "a and b", or with `type` "disjunction" "a or b". */
 export const listed = (

@@ -1,0 +1,144 @@
+"""The figures that an answer states: of a computed table its cells, of any other text
+what it says before a citation of their passage.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ..checking.wording import NUMBERS
+from ..domain.chat import AnswerCard, CardKind, Citation
+from ..domain.figure_query import FigureCell, FigureColumn, FigureTable
+from ..domain.figures import ReportedFigure
+from ..language.reported_figures import year_of
+
+MAX_CARD_FIGURES = 500
+"""Figures of a card, at most: those of 30 subjects in 16 years."""
+_LINES = re.compile(r"[\n|]")
+"""Between lines and the cells of tables."""
+_YEARS = re.compile(r"\b(?:19|20)\d\d\b")
+
+
+def card_of_table(table: FigureTable) -> AnswerCard | None:
+    """Return the cells of a table. A computed cell has its result, and the figures it
+    was computed from.
+    """
+    figures: list[ReportedFigure] = []
+    results: list[FigureCell] = []
+    for row in table.rows:
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            if cell is not None:
+                figures += _shown_in(cell, column)
+                if cell.how:
+                    results.append(cell)
+    if not figures:
+        return None
+    card = _card(figures[:MAX_CARD_FIGURES])
+    if len(results) == 1:
+        card = replace(
+            card, kind="computed", result=results[0].text, how=results[0].how
+        )
+    elif results:
+        card = replace(card, kind="computed")
+    return replace(card, shared_year=table.shared_year)
+
+
+def _shown_in(cell: FigureCell, column: FigureColumn) -> Sequence[ReportedFigure]:
+    """Return what a cell was made of, as the cell has it where it is in another
+    unit.
+    """
+    if cell.how or len(cell.sources) != 1:
+        return cell.sources
+    figure = cell.sources[0]
+    if figure.unit == column.unit:
+        return cell.sources
+    return [replace(figure, value=cell.value, unit=column.unit, text=cell.text)]
+
+
+def stated_card(
+    response: str,
+    figures: Sequence[ReportedFigure],
+    citations: Sequence[Citation],
+) -> AnswerCard | None:
+    """Return the figures of cited passages that a text states, in its order; None
+    without any. ``figures`` have the numbers of their citations.
+    """
+    plain = response.replace("\\", "")
+    supported = {one.number for one in citations if one.supported}
+    by_number: dict[int, list[ReportedFigure]] = {}
+    for figure in figures:
+        if figure.citation in supported:
+            by_number.setdefault(figure.citation, []).append(figure)
+    stated: list[ReportedFigure] = []
+    for clause, number in _clauses(plain):
+        stated += _stated_in(clause, plain, by_number.get(number, ()))
+    if not stated:
+        return None
+    return _card(list(dict.fromkeys(stated))[:MAX_CARD_FIGURES])
+
+
+def _clauses(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each statement with the number of each citation behind it."""
+    for line in _LINES.split(text):
+        start = 0
+        clause = ""
+        for cited in NUMBERS.finditer(line):
+            # Citations that follow each other stand behind one statement.
+            clause = line[start : cited.start()].strip() or clause
+            start = cited.end()
+            for number in cited[1].split(","):
+                yield clause, int(number)
+
+
+def _stated_in(
+    clause: str, response: str, figures: Sequence[ReportedFigure]
+) -> Iterator[ReportedFigure]:
+    """Yield the figures whose text, and year if it names years, a clause has. Where two
+    indicators of a passage have the same text, the answer names the one it means.
+    """
+    years = set(_YEARS.findall(clause))
+    same_text: dict[str, list[ReportedFigure]] = {}
+    for figure in figures:
+        if not _has(clause, figure.text):
+            continue
+        if not years or str(year_of(figure)) in years:
+            same_text.setdefault(figure.text, []).append(figure)
+    for found in same_text.values():
+        named = [one for one in found if _has(response, one.heading)]
+        if len({one.indicator for one in found}) == 1:
+            named = found
+        # Of one figure in several years the newest is meant where none is named.
+        newest = max(map(year_of, named), default=0)
+        for figure in named:
+            if years or year_of(figure) == newest:
+                yield figure
+
+
+def _has(text: str, words: str) -> bool:
+    """Return whether a text has these words, or this number whole."""
+    pattern = rf"(?<![\w.,]){re.escape(words)}(?![\w%])"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def numbered_card(card: AnswerCard, citations: Sequence[Citation]) -> AnswerCard | None:
+    """Return a card with the numbers of the passages that its figures come from,
+    without figures of passages that are not cited.
+    """
+    numbers = {one.hit.chunk.id: one.number for one in citations}
+    figures = tuple(
+        replace(figure, citation=numbers[figure.chunk_id])
+        for figure in card.figures
+        if figure.chunk_id in numbers
+    )
+    return replace(card, figures=figures) if figures else None
+
+
+def _card(figures: Sequence[ReportedFigure]) -> AnswerCard:
+    kind: CardKind = "values"
+    of_one = {(one.subject, one.indicator, one.unit) for one in figures}
+    if len(figures) == 1:
+        kind = "value"
+    elif len({year_of(one) for one in figures}) > 1 and len(of_one) < len(figures):
+        kind = "series"
+    indicators = tuple(dict.fromkeys(one.indicator for one in figures))
+    return AnswerCard(kind, indicators, tuple(figures))

@@ -1,0 +1,173 @@
+/**
+ * The card above an answer with figures: the value large, what it is of, when, how it
+ * was chosen, how it went, and who published it. It shows what the server says that the
+ * answer states (`answer.card`), and nothing else.
+ */
+import { sparkline } from "./charts.js";
+import { element } from "../common/dom.js";
+import { isAttachment, sourceTitle, when } from "../common/format.js";
+import { count, t } from "../common/words.js";
+
+const MAX_TILES = 4;
+
+/** Return "2024, estimate"; of a figure without a year, the year of its report. */
+const whenOf = ({ year, edition, estimate }) =>
+  [
+    year ?? (edition && t("report of {year}", { year: edition })),
+    estimate && t("estimate"),
+  ]
+    .filter(Boolean)
+    .join(", ");
+
+const tile = (name, value, note) =>
+  element(
+    "div",
+    { className: "card-tile" },
+    element("p", { className: "eyebrow", text: name, dir: "auto" }),
+    element("p", { className: "card-value", text: value }),
+    note && element("p", { className: "card-note", text: note }),
+  );
+
+/** Return what the card shows large, at most four values side by side; [] of more. */
+function tilesOf({ kind, figures, indicators, result, how }) {
+  const [first] = figures;
+  const last = figures.at(-1);
+  const subjects = new Set(figures.map(({ subject }) => subject));
+  const name = indicators.length === 1 ? indicators[0] : "";
+  if (result) return [tile([...subjects].join(" · "), result, how)];
+  if (!name) return [];
+  if (kind === "value")
+    return [tile(`${name} · ${first.subject}`, first.text, whenOf(first))];
+  if (kind === "series")
+    return subjects.size === 1
+      ? [
+          tile(first.subject, first.text, whenOf(first)),
+          tile(name, last.text, whenOf(last)),
+        ]
+      : [];
+  if (kind === "computed" || subjects.size !== figures.length) return [];
+  if (figures.length <= MAX_TILES)
+    return figures.map((figure) => tile(figure.subject, figure.text, whenOf(figure)));
+  return [tile(`${name} · ${first.subject}`, first.text, whenOf(first))];
+}
+
+/** Return the figures of all years that cited reports have of a card's one value. */
+function courseOf({ figures: [shown] }, figures) {
+  const same = figures.filter(
+    ({ subject, indicator, unit, year }) =>
+      subject === shown.subject &&
+      indicator === shown.indicator &&
+      unit === shown.unit &&
+      year !== null,
+  );
+  const newestOf = Map.groupBy(same, ({ year }) => year);
+  return [...newestOf.values()]
+    .map(
+      (of) => of.toSorted((one, other) => (other.edition ?? 0) - (one.edition ?? 0))[0],
+    )
+    .toSorted((one, other) => one.year - other.year);
+}
+
+/** Say by what the year was chosen, where the question names none. */
+function choiceOf({ kind, shared_year: year, figures: [shown] }, course) {
+  if (year) return t("Figures of {year}, the newest year that all have.", { year });
+  const isNewest = course.length > 1 && course.at(-1).year === shown.year;
+  return kind === "value" && isNewest
+    ? t("The newest of the years {first} to {last} in this report.", {
+        first: course[0].year,
+        last: shown.year,
+      })
+    : "";
+}
+
+/** Return the line of a source: the report, who published it and when. */
+export const sourceLine = (source) =>
+  [sourceTitle(source), source.publisher, when(source.publication_date)]
+    .filter(Boolean)
+    .join(" · ");
+
+/** Fold what other editions and passages found say under the same heading. */
+function othersFold({ citations, trace }) {
+  const cited = new Set(citations.map(({ chunk_id: id }) => id));
+  const places = new Set(
+    citations.map(({ section, country_name: country }) => `${section}\n${country}`),
+  );
+  const others = (trace?.hits ?? []).filter(
+    (hit) =>
+      !cited.has(hit.chunk_id) &&
+      !isAttachment(hit) &&
+      places.has(`${hit.section}\n${hit.country_name}`),
+  );
+  if (!others.length) return null;
+  return element(
+    "details",
+    { className: "card-others" },
+    element("summary", {
+      text: t("Other editions: {reports}", { reports: count(others.length, "report") }),
+    }),
+    element(
+      "ul",
+      { role: "list" },
+      ...others.map((hit) =>
+        element(
+          "li",
+          {},
+          element("button", {
+            type: "button",
+            className: "source",
+            "data-chunk": hit.chunk_id,
+            text: `${sourceTitle(hit)}: ${hit.text.replace(/\s+/g, " ").slice(0, 160)}`,
+          }),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * Return the card of an answer; null where it states no figure that one can show large
+ * and nothing to draw.
+ */
+export function cardOf(answer) {
+  const { card, citations, figures } = answer;
+  const tiles = tilesOf(card);
+  if (!tiles.length) return null;
+  const course = card.kind === "value" ? courseOf(card, figures) : [];
+  const choice = choiceOf(card, course);
+  const numbers = new Set(card.figures.map(({ citation }) => citation));
+  const sources = citations.filter(({ number }) => numbers.has(number));
+  const line = sparkline(course);
+  const plot =
+    line &&
+    element(
+      "div",
+      { className: "card-course" },
+      line,
+      element("p", {
+        className: "card-note",
+        text: `${course[0].year} – ${course.at(-1).year}`,
+      }),
+    );
+  return element(
+    "section",
+    { className: "card", "aria-label": t("Answer in figures") },
+    element(
+      "div",
+      { className: `card-tiles${card.kind === "series" ? " course" : ""}` },
+      ...tiles,
+      ...(plot ? [plot] : []),
+    ),
+    ...(choice ? [element("p", { className: "card-note", text: choice })] : []),
+    ...(sources.length === 1
+      ? [
+          element("button", {
+            type: "button",
+            className: "card-source",
+            "data-citation": sources[0].number,
+            text: sourceLine(sources[0]),
+          }),
+        ]
+      : []),
+    ...[card.kind === "value" && othersFold(answer)].filter(Boolean),
+  );
+}

@@ -1,0 +1,102 @@
+"""The answer card, how to cite it, and the ways on from a question without an answer."""
+
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Page, expect
+
+from chatbot.config import SAMPLE_DATA
+from tests.app.web.live import address, application
+from tests.browser.conftest import Watched
+from tests.conftest import ingest_file, small_settings
+
+__all__ = ["address"]
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    settings = small_settings(
+        tmp_path_factory.mktemp("data"), embedding_provider="hashing"
+    )
+    with application(settings) as made:
+        for country, year in (("Kenya", 2023), ("Kenya", 2025), ("Somalia", 2025)):
+            path = SAMPLE_DATA / f"country_reports/{country.lower()}-{year}.md"
+            ingest_file(
+                made.extensions["services"],
+                path,
+                path.as_posix(),
+                country_name=country,
+                year=year,
+            )
+        yield made
+
+
+@pytest.fixture
+def page(reused: Watched, address: str) -> Iterator[Page]:
+    opened, problems = reused
+    problems.clear()
+    opened.goto(address)
+    yield opened
+    assert problems == []
+
+
+def ask(page: Page, question: str) -> None:
+    page.locator("#question").fill(question)
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer-footer").last).to_be_visible()
+
+
+def test_a_value_is_shown_large_with_its_year_and_nothing_else_is_drawn(
+    page: Page,
+) -> None:
+    ask(page, "What is the population growth rate of Kenya?")
+    card = page.locator(".card")
+    expect(card.locator(".card-value")).to_have_text("2.06%")
+    expect(card.locator(".card-tile")).to_contain_text(
+        "Population growth rate · Kenya2.06%2024, estimate"
+    )
+    expect(page.locator(".figures")).to_be_hidden()
+    # Steps are one grey word.
+    expect(page.locator(".steps-summary:visible")).to_have_count(0)
+    card.locator(".card-source").click()
+    expect(page.locator("#evidence-passage mark").first).to_contain_text("2.06%")
+
+
+def test_two_values_stand_side_by_side(page: Page) -> None:
+    ask(page, "Compare the inflation rate of Kenya and Somalia")
+    expect(page.locator(".card-tile .eyebrow")).to_have_text(["Kenya", "Somalia"])
+    expect(page.locator(".chart")).to_have_count(1)
+    expect(page.locator(".chart h3")).to_contain_text("Inflation rate")
+
+
+def test_a_figure_is_cited_in_two_clicks(page: Page) -> None:
+    ask(page, "What is the population growth rate of Kenya?")
+    page.locator(".cite").click()
+    forms = page.locator(".cite-text")
+    expect(forms).to_have_count(5)
+    sentence, _, bibtex, ris, link = forms.all_inner_texts()
+    assert sentence.startswith("Kenya, Population growth rate: 2.06% (2024, estimate).")
+    assert "Kenya: Country Report 2025" in sentence
+    assert "accessed" in sentence
+    assert bibtex.startswith("@techreport{KenyaCountryReport2025")
+    assert ris.splitlines()[0] == "TY  - RPRT"
+    assert "/passages/" in link
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog.cite")).to_have_count(0)
+
+
+def test_a_question_without_an_answer_goes_on_by_one_tap(page: Page) -> None:
+    ask(page, "What was the inflation rate of Kenya in 1990?")
+    ways = page.locator(".ways-on .way-on")
+    expect(ways).to_have_text([r"Ask for 2019", "Tell who runs this"])
+    expect(page.locator(".card")).to_have_count(0)
+    expect(page.locator(".ledger")).to_be_visible()
+    page.locator(".nearest summary").click()
+    expect(page.locator(".nearest .source").first).to_contain_text("Kenya")
+    ways.last.click()
+    expect(ways.last).to_have_text("Thank you. Your feedback is saved.")
+    ways.first.click()
+    expect(page.locator(".question").last).to_have_text(
+        "What was the inflation rate of Kenya in 2019?"
+    )
