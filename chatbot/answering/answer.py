@@ -28,7 +28,7 @@ from ..language.words import Say, in_english
 from ..models.prompts import PASSAGE, on_one_line, render
 from ..models.replies.ending import Ending
 from ..search.scope import describe
-from .answer_card import numbered_card, stated_card
+from .answer_card import MOST_CITED_FIGURES, numbered_card, stated_card
 from .context import in_prompt_order, render_passage
 
 CLOSEST_SHOWN = 3
@@ -39,8 +39,6 @@ GENERAL = (
 """Stands above what a model says without passages, whether or not the model says so,
 too.
 """
-MOST_CITED_FIGURES = 200
-"""Figures of one answer, at most."""
 NOTHING = "Nothing was found."
 CONTEXT_HEADING = "Relevant knowledge base context:"
 HISTORY_MESSAGES = 10

@@ -12,8 +12,8 @@ from ..domain.figure_query import FigureCell, FigureColumn, FigureTable
 from ..domain.figures import ReportedFigure
 from ..language.reported_figures import year_of
 
-MAX_CARD_FIGURES = 500
-"""Figures of a card, at most: those of 30 subjects in 16 years."""
+MOST_CITED_FIGURES = 200
+"""Figures of one answer, at most."""
 _LINES = re.compile(r"[\n|]")
 """Between lines and the cells of tables."""
 _YEARS = re.compile(r"\b(?:19|20)\d\d\b")
@@ -33,7 +33,7 @@ def card_of_table(table: FigureTable) -> AnswerCard | None:
                     results.append(cell)
     if not figures:
         return None
-    card = _card(figures[:MAX_CARD_FIGURES])
+    card = _card(figures[:MOST_CITED_FIGURES])
     if len(results) == 1:
         card = replace(
             card, kind="computed", result=results[0].text, how=results[0].how
@@ -74,7 +74,7 @@ def stated_card(
         stated += _stated_in(clause, plain, by_number.get(number, ()))
     if not stated:
         return None
-    return _card(list(dict.fromkeys(stated))[:MAX_CARD_FIGURES])
+    return _card(list(dict.fromkeys(stated))[:MOST_CITED_FIGURES])
 
 
 def _clauses(text: str) -> Iterator[tuple[str, int]]:

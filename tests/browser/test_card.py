@@ -1,4 +1,4 @@
-"""The answer card, how to cite it, and the ways on from a question without an answer."""
+"""The answer card, how to cite it, and the ways on from a question without one."""
 
 from collections.abc import Iterator
 
