@@ -1,5 +1,6 @@
 """The answer card, how to cite it, and the ways on from a question without one."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -58,7 +59,7 @@ def test_a_value_is_shown_large_with_its_year_and_nothing_else_is_drawn(
     )
     expect(page.locator(".figures")).to_be_hidden()
     # Steps are one grey word.
-    expect(page.locator(".steps-summary:visible")).to_have_count(0)
+    assert page.locator(".steps-summary").evaluate("(node) => node.offsetWidth") <= 1
     card.locator(".card-source").click()
     expect(page.locator("#evidence-passage mark").first).to_contain_text("2.06%")
 
@@ -89,7 +90,8 @@ def test_a_figure_is_cited_in_two_clicks(page: Page) -> None:
 def test_a_question_without_an_answer_goes_on_by_one_tap(page: Page) -> None:
     ask(page, "What was the inflation rate of Kenya in 1990?")
     ways = page.locator(".ways-on .way-on")
-    expect(ways).to_have_text([r"Ask for 2019", "Tell who runs this"])
+    expect(ways).to_have_text([re.compile(r"^Ask for \d{4}$"), "Tell who runs this"])
+    nearest = ways.first.inner_text().removeprefix("Ask for ")
     expect(page.locator(".card")).to_have_count(0)
     expect(page.locator(".ledger")).to_be_visible()
     page.locator(".nearest summary").click()
@@ -98,5 +100,5 @@ def test_a_question_without_an_answer_goes_on_by_one_tap(page: Page) -> None:
     expect(ways.last).to_have_text("Thank you. Your feedback is saved.")
     ways.first.click()
     expect(page.locator(".question").last).to_have_text(
-        "What was the inflation rate of Kenya in 2019?"
+        f"What was the inflation rate of Kenya in {nearest}?"
     )

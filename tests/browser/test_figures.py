@@ -49,9 +49,12 @@ def show(
     page: Page,
     chat: ScriptedChat,
     figures: list[Json],
-    text: str = STATED,
+    text: str = "",
     **changed: bool,
 ) -> Any:
+    """Show an answer that states these figures, unless it has another text."""
+    stated = " ".join(f"{one['text']} [{one['citation']}]." for one in figures)
+    text = text or stated or STATED
     turn = ask(page)
     name, answer = done(text, source(1), source(2, country="Somalia"))
     answer["citations"][1]["supported"] = changed.get("supported", True)
