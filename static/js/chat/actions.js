@@ -3,12 +3,13 @@
  * the files of an answer.
  */
 import { markdownFile } from "./after.js";
+import { showReason } from "./composer.js";
 import { go, newChat } from "./conversation.js";
 import { focusRow, loadList, showListError } from "./conversations.js";
 import { wireCopy } from "./copy.js";
 import { offerUndo } from "./overlays.js";
 import { store } from "./store.js";
-import { at, sendJson } from "../common/api.js";
+import { at, getJson, sendJson } from "../common/api.js";
 import { announceNow, byId, onSubmit, showError, wireDialog } from "../common/dom.js";
 import { t } from "../common/words.js";
 
@@ -171,3 +172,15 @@ byId("share-revoke").addEventListener("click", () =>
   }),
 );
 wireCopy(byId("share-copy"), () => byId("share-link").value);
+
+/** Share the conversation that the page shows, which the list may not. */
+export async function shareCurrent() {
+  try {
+    const conversation = await getJson(
+      `/api/conversations/${store.conversationId}?limit=1`,
+    );
+    store.emit("act", { name: "share", conversation, button: byId("share-current") });
+  } catch (error) {
+    showReason(error.message);
+  }
+}

@@ -1,4 +1,5 @@
 /** What a person can do with an answer: rate it, copy or download it, ask next. */
+import { wireCopy } from "./copy.js";
 import { at, getJson, sendJson } from "../common/api.js";
 import { announceNow, element, onSubmit, showError } from "../common/dom.js";
 import { isAttachment, sourceName } from "../common/format.js";
@@ -209,4 +210,17 @@ function offer(section, questions) {
         ),
       ),
     );
+}
+
+/** Give each block of code a button that copies it. */
+export function addCopyButtons(body) {
+  for (const code of body.querySelectorAll("pre")) {
+    const button = element("button", {
+      type: "button",
+      className: "button quiet copy-code",
+      text: t("Copy"),
+    });
+    wireCopy(button, () => code.textContent);
+    code.after(button);
+  }
 }

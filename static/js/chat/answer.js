@@ -186,39 +186,21 @@ export class AnswerView {
     if (this.#announcer) announceNow([message, ...details].join(" "));
   }
 
-  /**
-   * Show the card and the charts of the figures that an answer states: above it, where
-   * nobody has read any of it yet, else below, so that nothing jumps.
-   */
+  /** Above the answer, where none of it was read yet, else below: nothing jumps. */
   async #showFigures(answer) {
-    const [body, charts] = [this.#find(".answer-body"), this.#find(".figures")];
     const isAbove = Boolean(answer.card) && !this.#isStreamed;
-    body.hidden = isAbove;
+    this.#find(".answer-body").hidden = isAbove;
     try {
-      const [{ emphasise, showFigures }, shown] = await Promise.all([
-        import("./figures.js"),
-        answer.card ? import("./card.js") : null,
-      ]);
-      const card = shown?.cardOf(answer);
-      if (isAbove) body.before(...(card ? [card] : []), charts);
-      else if (card) body.after(card);
-      if (answer.card?.kind !== "value") showFigures(charts, answer);
-      emphasise(body, answer.figures);
+      const { showCard } = await import("./card.js");
+      await showCard(this.#root, answer, isAbove);
     } finally {
-      body.hidden = false;
+      this.#find(".answer-body").hidden = false;
     }
   }
 
-  #addCopyButtons() {
-    for (const code of this.#root.querySelectorAll(".answer-body pre")) {
-      const button = element("button", {
-        type: "button",
-        className: "button quiet copy-code",
-        text: t("Copy"),
-      });
-      wireCopy(button, () => code.textContent);
-      code.after(button);
-    }
+  async #addCopyButtons() {
+    if (this.#root.querySelector(".answer-body pre"))
+      (await import("./after.js")).addCopyButtons(this.#find(".answer-body"));
   }
 
   /**

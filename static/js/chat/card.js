@@ -4,6 +4,7 @@
  * answer states (`answer.card`), and nothing else.
  */
 import { sparkline } from "./charts.js";
+import { emphasise, showFigures } from "./figures.js";
 import { element } from "../common/dom.js";
 import { isAttachment, sourceTitle, when } from "../common/format.js";
 import { count, t } from "../common/words.js";
@@ -34,7 +35,7 @@ function tilesOf({ kind, figures, indicators, result, how }) {
   const last = figures.at(-1);
   const subjects = new Set(figures.map(({ subject }) => subject));
   const name = indicators.length === 1 ? indicators[0] : "";
-  if (result) return [tile([...subjects].join(" · "), result, how)];
+  if (result) return [tile([...indicators, ...subjects].join(" · "), result, how)];
   if (!name) return [];
   if (kind === "value")
     return [tile(`${name} · ${first.subject}`, first.text, whenOf(first))];
@@ -128,7 +129,7 @@ function othersFold({ citations, trace }) {
  * Return the card of an answer; null where it states no figure that one can show large
  * and nothing to draw.
  */
-export function cardOf(answer) {
+function cardOf(answer) {
   const { card, citations, figures } = answer;
   const tiles = tilesOf(card);
   if (!tiles.length) return null;
@@ -170,4 +171,15 @@ export function cardOf(answer) {
       : []),
     ...[card.kind === "value" && othersFold(answer)].filter(Boolean),
   );
+}
+
+/** Show the card and the charts of an answer above or below its text. */
+export function showCard(root, answer, isAbove) {
+  const body = root.querySelector(".answer-body");
+  const charts = root.querySelector(".figures");
+  const card = answer.card && cardOf(answer);
+  if (isAbove) body.before(...(card ? [card] : []), charts);
+  else if (card) body.after(card);
+  if (answer.card?.kind !== "value") showFigures(charts, answer);
+  emphasise(body, answer.figures ?? []);
 }

@@ -9,7 +9,7 @@ import {
   stop,
   wireConversation,
 } from "./conversation.js";
-import { shareCurrent, wireList } from "./conversations.js";
+import { wireList } from "./conversations.js";
 import { wireMode } from "./modes.js";
 import { watchSheets } from "./overlays.js";
 import { scope, wireScope } from "./scope.js";
@@ -22,7 +22,7 @@ const { shared } = document.body.dataset;
 
 /** Load the actions with the first one: most visits need none. */
 function wireActions() {
-  for (const name of ["act", "openMenu", "openDownloads"])
+  for (const name of ["act", "openMenu", "openDownloads", "shareCurrent"])
     store.on(name, (detail) =>
       import("./actions.js")
         .then((actions) => actions[name](detail))
@@ -101,7 +101,7 @@ async function start() {
   );
   wireList();
   byId("new-chat").addEventListener("click", newChat);
-  byId("share-current").addEventListener("click", shareCurrent);
+  byId("share-current").addEventListener("click", () => store.emit("shareCurrent"));
   addEventListener("popstate", showAddress);
   new IntersectionObserver(([{ isIntersecting }]) => {
     byId("to-end").hidden = isIntersecting;

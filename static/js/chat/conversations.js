@@ -2,7 +2,6 @@
  * The list of conversations: beside the page where there is room, otherwise a modal
  * sheet.
  */
-import { showReason } from "./composer.js";
 import { addressOf, go } from "./conversation.js";
 import { store } from "./store.js";
 import { getJson } from "../common/api.js";
@@ -191,18 +190,6 @@ function onClick(event) {
 function conversationOf(row) {
   const { id } = row.querySelector("a").dataset;
   return store.conversations.find(({ conversation_id: other }) => id === other);
-}
-
-/** Share the conversation that the page shows, which the list may not. */
-export async function shareCurrent() {
-  try {
-    const conversation = await getJson(
-      `/api/conversations/${store.conversationId}?limit=1`,
-    );
-    store.emit("act", { name: "share", conversation, button: byId("share-current") });
-  } catch (error) {
-    showReason(error.message);
-  }
 }
 
 export function wireList() {

@@ -1,10 +1,41 @@
 /** What an answer took from the question and from earlier, removable with one tap. */
-import { element } from "../common/dom.js";
-import { scopeNames } from "../common/format.js";
-import { t } from "../common/words.js";
+import { element, showText } from "../common/dom.js";
+import { pageName, scopeNames } from "../common/format.js";
+import { comma, t } from "../common/words.js";
+
+/** Name the scope that a question names. */
+const suggestionLabel = ({ filters, page }) =>
+  t("Ask again about {names} only", {
+    names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(comma),
+  });
+
+/**
+ * Offer a scope that the question names and that was not applied, or all reports where
+ * the chosen ones say nothing; show what was taken from the question and from earlier.
+ * `askBelow` asks the question again, with other options.
+ */
+export function showScopes(reply, turn, answer, askBelow) {
+  const { filters, page, autoScope, withoutEarlier } = turn;
+  const { answered, suggested_scope: suggested, scope } = answer;
+  const isWidened =
+    !suggested && !answered && (Object.keys(filters).length > 0 || page);
+  const button = reply.querySelector(".suggestion");
+  const label = suggested ? suggestionLabel(suggested) : "";
+  showText(button, isWidened ? t("Ask in all reports") : label);
+  button.addEventListener("click", () =>
+    askBelow({
+      filters: { ...suggested?.filters, collections: suggested?.collections },
+      page: suggested?.page,
+    }),
+  );
+  if (!scope?.from_question && !scope?.from_earlier) return;
+  showOrigins(reply, { scope, withoutEarlier }, (options) =>
+    askBelow({ filters, page, autoScope, withoutEarlier, ...options }),
+  );
+}
 
 /** `askAgain` asks the question of the answer again, with other options. */
-export function showOrigins(reply, { scope, withoutEarlier }, askAgain) {
+function showOrigins(reply, { scope, withoutEarlier }, askAgain) {
   const names = scopeNames(scope.from_question).join(" · ");
   const remove = reply.querySelector(".taken-remove");
   reply.querySelector(".from-words").hidden = !names;

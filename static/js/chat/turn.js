@@ -5,8 +5,8 @@ import { AnswerView } from "./answer.js";
 import { chosenMode } from "./modes.js";
 import { store } from "./store.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
-import { cloneTemplate, element, showText } from "../common/dom.js";
-import { isAttachment, suggestionLabel } from "../common/format.js";
+import { cloneTemplate } from "../common/dom.js";
+import { isAttachment } from "../common/format.js";
 import { comma, language, t, translated } from "../common/words.js";
 
 /** How names of presets begin among the answer modes. */
@@ -101,7 +101,6 @@ const RECONNECT_MS = 1000;
 export class Turn {
   node = cloneTemplate("turn-template");
   #blankReply = this.#reply.cloneNode(true);
-  #suggested = null;
   #isTall;
   /** Whether this page has followed the answer. */
   #isFollowed = false;
@@ -140,9 +139,6 @@ export class Turn {
   async #onClick(target) {
     if (target.closest(".retry, .regenerate")) store.emit("askAgain", this);
     if (target.closest(".edit-question")) store.emit("edit", this);
-    const { filters, collections, page } = this.#suggested ?? {};
-    if (target.closest(".suggestion"))
-      this.#askBelow({ filters: { ...filters, collections }, page });
     const next = target.closest(".further-question:not(.way-on)");
     if (next) store.emit("ask", { question: next.textContent });
     const thumb = target.closest(".thumb");
@@ -285,19 +281,11 @@ export class Turn {
     this.#showRating(null);
     if (!this.#isFollowed) return;
     const section = this.#reply.querySelector(".further");
-    if (!answer.answered) this.#showWaysOn(section, answer);
+    if (!answer.answered)
+      import("./ways_on.js").then(({ showWaysOn }) =>
+        showWaysOn(section, this, answer),
+      );
     import("./after.js").then(({ showFurther }) => showFurther(section, this, answer));
-  }
-
-  /** Offer ways on from a question without an answer. */
-  async #showWaysOn(further, answer) {
-    const { showWaysOn } = await import("./ways_on.js");
-    const section = element("section", { className: "further ways-on" });
-    further.before(section);
-    const { filters, page, question, messageId } = this;
-    showWaysOn(section, { question, answer, messageId }, (asked) =>
-      store.emit("ask", { filters, page, ...asked }),
-    );
   }
 
   #showAttached(text, names) {
@@ -306,27 +294,12 @@ export class Turn {
     line.querySelector("span").textContent = t(text, { names: names.join(comma) });
   }
 
-  /**
-   * Offer a scope that the question names and that was not applied, or all reports
-   * where the chosen ones say nothing.
-   */
-  #offerScopes({ answered, suggested_scope: suggested, scope }) {
-    const isWidened =
-      !suggested && !answered && (Object.keys(this.filters).length > 0 || this.page);
-    this.#suggested = isWidened ? { filters: {} } : suggested;
-    const label = suggested ? suggestionLabel(suggested) : "";
-    showText(
-      this.#reply.querySelector(".suggestion"),
-      isWidened ? t("Ask in all reports") : label,
-    );
-    if (!scope?.from_question && !scope?.from_earlier) return;
+  async #offerScopes(answer) {
+    const { answered, suggested_scope: suggested, scope } = answer;
+    if (answered && !suggested && !scope?.from_question && !scope?.from_earlier) return;
     const reply = this.#reply;
-    const { filters, page, autoScope, withoutEarlier } = this;
-    import("./origins.js").then(({ showOrigins }) =>
-      showOrigins(reply, { scope, withoutEarlier }, (options) =>
-        this.#askBelow({ filters, page, autoScope, withoutEarlier, ...options }),
-      ),
-    );
+    const { showScopes } = await import("./origins.js");
+    showScopes(reply, this, answer, (options) => this.#askBelow(options));
   }
 
   #showRating(rating) {

@@ -1,6 +1,7 @@
 /** Ways on from a question without an answer, each one tap. */
 import { rateDown } from "./after.js";
 import { sourceItem } from "./citations.js";
+import { store } from "./store.js";
 import { announceNow, element } from "../common/dom.js";
 import { comma, t } from "../common/words.js";
 
@@ -93,11 +94,9 @@ function nearestPassages({ trace, citations }) {
   );
 }
 
-/**
- * Show the ways on from an answer that was not found. `ask` asks a question with
- * options; `messageId` is null where nothing is stored.
- */
-export function showWaysOn(section, { question, answer, messageId }, ask) {
+/** Show the ways on from an answer that was not found, before another section. */
+export function showWaysOn(next, turn, answer) {
+  const { filters, page, question, messageId } = turn;
   const questions = [
     nearestYear(question, answer),
     otherCountry(question, answer),
@@ -109,20 +108,25 @@ export function showWaysOn(section, { question, answer, messageId }, ask) {
       className: "further-question way-on",
       text,
     });
-    button.addEventListener("click", () => ask(asked));
+    button.addEventListener("click", () =>
+      store.emit("ask", { filters, page, ...asked }),
+    );
     return button;
   });
   if (messageId) buttons.push(tellOwner(messageId));
   const passages = nearestPassages(answer);
-  const list = element(
-    "ul",
-    { className: "further-list", role: "list" },
-    ...buttons.map((button) => element("li", {}, button)),
+  if (!buttons.length && !passages) return;
+  next.before(
+    element(
+      "section",
+      { className: "further ways-on" },
+      element("h3", { className: "eyebrow", text: t("What you can do") }),
+      element(
+        "ul",
+        { className: "further-list", role: "list" },
+        ...buttons.map((button) => element("li", {}, button)),
+      ),
+      ...(passages ? [passages] : []),
+    ),
   );
-  section.replaceChildren(
-    element("h3", { className: "eyebrow", text: t("What you can do") }),
-    list,
-    ...(passages ? [passages] : []),
-  );
-  section.hidden = !buttons.length && !passages;
 }

@@ -28,7 +28,7 @@ function scopeName(field, filter) {
 export const scopeNames = (filters) =>
   Object.entries(filters ?? {}).map(([field, filter]) => scopeName(field, filter));
 
-const pageName = ({ page }) => page && t("page {page}", { page });
+export const pageName = ({ page }) => page && t("page {page}", { page });
 
 /**
  * Return "Scope: Kenya (from your question) · report of 2023 (chosen) — 1 report, 90
@@ -55,12 +55,6 @@ export function scopeLine(scope, chosen = {}, attached = []) {
     size: scopeSize(scope),
   });
 }
-
-/** Offer to ask again within the scope that a question names. */
-export const suggestionLabel = ({ filters, page }) =>
-  t("Ask again about {names} only", {
-    names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(comma),
-  });
 
 export function sourceTitle(source) {
   const title = source.title || source.document_name;
