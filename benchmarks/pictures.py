@@ -71,7 +71,7 @@ class View:
 
 
 @dataclass(slots=True)
-class Stage:
+class PictureStage:
     """A page of one language, scheme and kind of pointer, with one question asked."""
 
     page: Page
@@ -117,7 +117,7 @@ class Stage:
 
 def staged(
     browser: Browser, address: str, view: View, question: str = QUESTION
-) -> Stage:
+) -> PictureStage:
     """Return a new page for views of this language, scheme and pointer."""
     context = browser.new_context(
         viewport=view.size,
@@ -127,7 +127,7 @@ def staged(
         is_mobile=view.is_touched,
         reduced_motion="reduce",
     )
-    return Stage(context.new_page(), address, question)
+    return PictureStage(context.new_page(), address, question)
 
 
 def broken_rules(page: Page) -> list[str]:

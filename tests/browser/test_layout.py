@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from benchmarks.pictures import SIZES, Stage, View, broken_rules, staged
+from benchmarks.pictures import SIZES, PictureStage, View, broken_rules, staged
 from tests.app.web.live import address
 from tests.browser.test_accessible import QUESTION, app
 
@@ -23,7 +23,7 @@ def language(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module", params=[True, False], ids=["touched", "mouse"])
 def stage(
     request: pytest.FixtureRequest, launched: Browser, address: str, language: str
-) -> Iterator[Stage]:
+) -> Iterator[PictureStage]:
     """A page with one answer; half of the widths are those of things one touches."""
     width = min(SIZES) if request.param else max(SIZES)
     found = staged(launched, address, View(language, width, "passage"), QUESTION)
@@ -34,7 +34,7 @@ def stage(
 
 @pytest.mark.parametrize("state", ["passage", "both"])
 def test_no_rule_of_the_layout_is_broken(
-    stage: Stage, language: str, state: str
+    stage: PictureStage, language: str, state: str
 ) -> None:
     is_touched = stage.page.evaluate("matchMedia('(pointer: coarse)').matches")
     broken = {}
@@ -48,7 +48,7 @@ def test_no_rule_of_the_layout_is_broken(
     assert broken == {}
 
 
-def test_rules_find_what_the_old_layout_broke(stage: Stage) -> None:
+def test_rules_find_what_the_old_layout_broke(stage: PictureStage) -> None:
     """Letters of a control below each other, and what is wider than the page."""
     if stage.page.evaluate("matchMedia('(pointer: coarse)').matches"):
         pytest.skip("the narrowest box hides the word")
@@ -71,7 +71,7 @@ def test_rules_find_what_the_old_layout_broke(stage: Stage) -> None:
     } <= kinds
 
 
-def test_three_panes_need_1280_px(stage: Stage, language: str) -> None:
+def test_three_panes_need_1280_px(stage: PictureStage, language: str) -> None:
     if stage.page.evaluate("matchMedia('(pointer: coarse)').matches"):
         pytest.skip("phones show one pane")
     shown = {}
