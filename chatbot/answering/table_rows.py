@@ -65,6 +65,10 @@ class AskedWords:
         terms = set(self.terms(" ".join(texts)))
         return frozenset(word for word in self.words if has_term(terms, word))
 
+    def are_all_in(self, table: "RowFigures") -> bool:
+        """Return whether a passage of a table has all words that say what is asked."""
+        return self.within(table.context, table.chunk.text) == self.words
+
     def of_all(self, *texts: str) -> Words:
         """Return the words that the texts have, of all: "lower" may name a column."""
         terms = set(self.terms(" ".join(texts)))
@@ -340,6 +344,9 @@ class RowReader:
         if not cells or len(cells[0][1].lacking) > most:
             return []
         first = cells[0][1]
+        if first.lacking and any(asked.are_all_in(table) for table in tables):
+            # What it lacks tells the row that is meant from this one.
+            return []
         for _, cell in cells[1:]:
             row = cell.figures[0].subject
             # Two rows are meant, or either.

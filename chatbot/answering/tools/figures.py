@@ -377,6 +377,8 @@ class FigureTool:
             asked = self.rows.read(turn)
             table = RowFigures(chunk)
             for _, cell in self.rows.cells(asked, [table]):
+                if cell.lacking:
+                    continue
                 return self.rows.tell(asked, table, cell.figures, say, passage.number)
             return ""
         units, _ = read_units(turn.reading.text)
