@@ -4,7 +4,7 @@ and says how to mend it.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from ipaddress import ip_network
@@ -118,8 +118,9 @@ def check_start(services: Services) -> Iterator[Finding]:
         if not is_elsewhere or isinstance(error, MissingPackageError):
             yield _failure("", error)
     storage = services.storage
-    require_own(storage)
-    require_known(storage.database)
+    with suppress(DependencyError):  # found by the checks of database and engine
+        require_own(storage)
+        require_known(storage.database)
     with listen(services.settings.host, 0):
         pass  # any port: that of the settings may be the running server's
 

@@ -4,6 +4,7 @@ value of ACCESS.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -181,6 +182,8 @@ def tried(world: World, who: Person, method: str, rule: str) -> TestResponse:
     if (method, rule) == ("POST", "/api/documents"):
         body, content_type = form((f"of-{id(who)}.md", "# Notes\n\nText."))
         request = {"data": body, "content_type": content_type}
+    if (method, rule) == ("POST", "/api/files"):
+        request = {"data": {"file": (BytesIO(b"# Notes"), "notes.md")}}
     return who.send(method, path, **request)
 
 
@@ -216,7 +219,7 @@ def test_nobody_gets_at_what_is_anothers(world: World) -> None:
                 ok = (
                     {401}
                     if (method, rule) == ("POST", "/api/session")
-                    else {200, 202, 204, 503}
+                    else {200, 201, 202, 204, 503}
                 )
                 assert response.status_code in ok, (method, rule, text)
             else:

@@ -66,7 +66,7 @@ def test_the_answer_lists_what_its_sources_do_not_bear(
     ]
     assert {
         citation["number"]: citation["supported"] for citation in body["citations"]
-    } == {1: False, 2: False}
+    } == {1: True, 2: False}  # a right sentence cites the first
     assert [
         (mark["kind"], body["response"][mark["start"] : mark["end"]])
         for mark in body["marks"]
