@@ -58,6 +58,7 @@ def test_workers_and_addresses(
     assert configuration["bind"] == f"['{bind}']"
 
 
+@pytest.mark.nightly
 def test_a_reload_reads_the_settings_anew(tmp_path: Path) -> None:
     """What an administrator does after changing `.env`, WEB_CONCURRENCY in it too."""
     said = (
@@ -123,6 +124,7 @@ def test_a_stop_puts_back_what_is_being_read(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.nightly
 def test_a_certificate_of_gunicorn_is_used(tmp_path: Path) -> None:
     (key, certificate) = (
         str(tmp_path / name) for name in ("key.pem", "certificate.pem")

@@ -191,7 +191,7 @@ class StoppedError(CancelledError, code="stopped"):
     """This process ends; another one continues the work."""
 
 
-class QuotaError(ChatbotError, code="no_space", status=507, retry_after=60):
+class QuotaError(ChatbotError, code="too_many_files", status=507, retry_after=60):
     """Too many files wait to be used."""
 
 

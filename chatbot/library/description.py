@@ -199,8 +199,7 @@ class FirstPages:
         letters, or if it says what it is about.
         """
         lines = self.block
-        is_alone = len(lines) < 2 and len(self.text) == len("".join(lines))
-        if self.loaded.pages is None and is_alone:
+        if self.loaded.pages is None and len(lines) < 2:
             return ""
         for line in lines:
             if _SERIES.search(line) or not _is_title(line) or names_organisation(line):

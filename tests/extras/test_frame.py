@@ -200,6 +200,7 @@ class TestInstalled:
         )
         return ended.returncode, ended.stdout + ended.stderr
 
+    @pytest.mark.nightly
     def test_a_package_adds_an_extra_and_replaces_none(
         self, environment: dict[str, str]
     ) -> None:

@@ -49,6 +49,7 @@ def found_words(url: str) -> set[str]:
 @pytest.mark.parametrize(
     "database", ["embedded", "mongodb", "pgvector"][: times("ORDERS", 1)]
 )
+@pytest.mark.nightly
 def test_a_killed_server_leaves_the_order_of_uploads_and_deletions(
     tmp_path: Path, database: str
 ) -> None:

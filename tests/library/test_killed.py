@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.rows import decode_vector
@@ -119,6 +121,7 @@ def contents(settings: Settings) -> dict[str, Any]:
         return {"documents": documents, "chunks": chunks, "meta": others}
 
 
+@pytest.mark.nightly
 def test_what_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> None:
     disturbed, calm = (
         Settings(

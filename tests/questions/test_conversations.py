@@ -59,6 +59,7 @@ def is_right(services: Services, conversation: dict[str, Any]) -> bool:
     )
 
 
+@pytest.mark.nightly
 def test_the_last_answer_is_about_what_the_conversation_is_about(
     services: Services,
 ) -> None:

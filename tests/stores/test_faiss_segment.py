@@ -138,6 +138,7 @@ def test_what_is_deleted_is_gone_at_once(
     assert left.clusters is clustered.clusters
 
 
+@pytest.mark.nightly
 def test_clusters_are_deterministic_and_need_structure(
     clustered: Segment, vectors: Matrix
 ) -> None:

@@ -238,6 +238,7 @@ class TestTracking:
 
 
 @pytest.mark.timeout(600)  # it may be the first to need all sample reports
+@pytest.mark.nightly
 def test_the_shipped_questions_work_on_the_sample_reports(
     run: Run, sample_library: Path, tmp_path: Path
 ) -> None:
