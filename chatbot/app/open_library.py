@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from ..answering.conversation import Place
 from ..config.settings import Settings
+from ..database.repositories.caches import request_cache
 from ..domain import Answer, Cancellation, SearchHit
 from ..domain.callers import ANYBODY
 from ..domain.errors import InvalidRequestError
@@ -36,6 +37,7 @@ class OpenLibrary:
     def __init__(self, services: Services) -> None:
         self._services = services
 
+    @request_cache()
     def ask(
         self,
         query: str,
@@ -56,6 +58,7 @@ class OpenLibrary:
         assert saved is not None, "nobody cancels it"
         return saved.answer
 
+    @request_cache()
     def search(
         self,
         query: str,
@@ -75,6 +78,7 @@ class OpenLibrary:
         )
         return retrieval.hits
 
+    @request_cache()
     def figures(
         self,
         *indicators: str,
