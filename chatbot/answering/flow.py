@@ -35,13 +35,10 @@ written belongs into ``stages/finish.py``.
 """
 
 import logging
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..domain import Answer, QuerySettings, Question, RequestContext, Usage
-from ..domain.chat import StageTiming
+from ..domain import Answer, QuerySettings, Question, RequestContext
 from ..domain.errors import ChatModelError, SettingsError, UnknownNameError
 from ..domain.protocols import Catalog
 from ..language.analysis import Analyzer
@@ -145,7 +142,7 @@ class Flow:
     def _draft(self, turn: Turn) -> Draft:
         """Return the draft of the first stage that ends the question."""
         for name in stages_of(turn.settings.stages):
-            with timed(turn, name):
+            with turn.timed(name):
                 draft = self.stages[name].run(turn)
             turn.events.stop_if_cancelled()
             if draft is not None:
@@ -286,16 +283,3 @@ def check_stages(names: Sequence[str]) -> None:
             f"STAGES leaves out {', '.join(lacking)}, which every question needs: add "
             "them, or leave STAGES empty for all stages."
         )
-
-
-@contextmanager
-def timed(turn: Turn, name: str) -> Iterator[None]:
-    """Note for `trace.stages` how long a stage took, and what it spent."""
-    started = time.perf_counter()
-    steps_before = len(turn.limits.spending.steps)
-    try:
-        yield
-    finally:
-        steps = turn.limits.spending.steps[steps_before:]
-        usage = Usage.total(step.usage for step in steps)
-        turn.timings.append(StageTiming.since(name, started, usage))

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ..domain import Answer, Context, RequestContext, SearchHit
+from ..domain import Answer, Context, RequestContext, SearchHit, Usage
 from ..domain.chat import (
     Aggregation,
     AnswerCard,
@@ -333,6 +334,18 @@ class Turn:
     def read(self, query: str) -> Reading:
         """Return the names in a query, inside the question's scope."""
         return read_names(query, self.catalog, self.question.scope)
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Note for `trace.stages` how long a stage took, and what it spent."""
+        started = time.perf_counter()
+        steps_before = len(self.limits.spending.steps)
+        try:
+            yield
+        finally:
+            steps = self.limits.spending.steps[steps_before:]
+            usage = Usage.total(step.usage for step in steps)
+            self.timings.append(StageTiming.since(name, started, usage))
 
     @contextmanager
     def asking(self, question: Question) -> Iterator[None]:

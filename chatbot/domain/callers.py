@@ -102,6 +102,11 @@ class Caller:
         return NEEDS.index(self.role) >= NEEDS.index(need)
 
     @property
+    def identity(self) -> str:
+        """By which it is known where what it does or sends is noted."""
+        return self.owner or self.account
+
+    @property
     def runs_the_program(self) -> bool:
         """True if it may see the settings, and what a dependency says itself."""
         return self.may("admin") and not self.limit

@@ -27,7 +27,7 @@ from ..domain.callers import limit_of
 from ..domain.cancellation import heartbeat
 from ..library.control import FILES_AT_ONCE, JobControl, aside
 from ..library.fetching import READABLE, fetch
-from ..library.fetching.transport import ANYWHERE, PUBLIC
+from ..library.fetching.transport import rules_for
 from ..library.pipeline import IngestionService
 from ..library.sources import SAMPLES, WEB, Source
 from . import queue as jobs_queue
@@ -370,7 +370,7 @@ class Originals:
         """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB; ``also`` as
         `fetch`. Raises LoadError.
         """
-        rules = ANYWHERE if self.settings.fetch_private_urls else PUBLIC
+        rules = rules_for(private=self.settings.fetch_private_urls)
         limit = self.settings.max_upload_mb * 1024 * 1024
         return fetch(
             url, folder, rules=rules, cancel=cancel, max_bytes=limit, also=also

@@ -2,7 +2,6 @@
 open, in one call (VERIFY).
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,8 +13,7 @@ from ...checking.meaning import (
     with_doubts,
     without_guesses,
 )
-from ...domain import Answer, Passage, Usage
-from ...domain.chat import StageTiming
+from ...domain import Answer, Passage
 from ...models.prompts import inert, on_one_line, passage_fence
 from ...models.replies import stage_prompt
 from ...models.replies.verdicts import NumberedVerdict, verdicts
@@ -41,21 +39,18 @@ class Verify:
         sentences = open_sentences(answer.response, passages, answer.unsupported)
         if not sentences:
             return answer
-        started = time.perf_counter()
-        steps_before = len(turn.limits.spending.steps)
-        turn.events.step("verify", "Checking the answer")
-        shape = verdicts(len(sentences))
-        prompt = stage_prompt(
-            "verify",
-            shape,
-            turn.question.search_text,
-            passages=_shown(sentences, passages),
-            sentences=_listed(sentences),
-        )
-        judged = self.model.ask_of_answer(turn, "verify", shape, prompt)
+        with turn.timed("verify"):
+            turn.events.step("verify", "Checking the answer")
+            shape = verdicts(len(sentences))
+            prompt = stage_prompt(
+                "verify",
+                shape,
+                turn.question.search_text,
+                passages=_shown(sentences, passages),
+                sentences=_listed(sentences),
+            )
+            judged = self.model.ask_of_answer(turn, "verify", shape, prompt)
         steps = turn.limits.spending.steps
-        usage = Usage.total(step.usage for step in steps[steps_before:])
-        turn.timings.append(StageTiming.since("verify", started, usage))
         trace = replace(answer.trace, steps=steps, path=tuple(turn.events.path))
         answer = replace(answer, trace=trace)
         if judged is None:

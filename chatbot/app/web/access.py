@@ -67,7 +67,7 @@ def finish_request(response: Response) -> None:
     target = " ".join(ids) or (response.location or "").rpartition("/")[2]
     try:
         services().storage.audit.record(
-            f"{request.method} {rule}", target, who.owner or who.account
+            f"{request.method} {rule}", target, who.identity
         )
     except DatabaseError as error:  # the change is made
         log.error(

@@ -48,7 +48,7 @@ ALIVE_HEADERS = [
     (b"content-length", str(len(ALIVE_BODY)).encode()),
     (b"x-content-type-options", b"nosniff"),
 ]
-REPEATED = "report_chat.repeated"
+REPEATED_HEADERS = "report_chat.repeated"
 """The key of the WSGI environment for the headers that came more than once."""
 IN_MEMORY = 1_000_000
 """Bytes of a body or a response that are kept in memory; a larger body goes to disk, a
@@ -356,7 +356,7 @@ def environ_of(scope: Scope, body: IO[bytes], length: int | None) -> dict[str, A
         if name in environ:
             repeated.add(name)
         environ[name] = f"{environ[name]},{text}" if name in environ else text
-    environ[REPEATED] = repeated
+    environ[REPEATED_HEADERS] = repeated
     if length is not None:
         environ["CONTENT_LENGTH"] = str(length)
     return environ

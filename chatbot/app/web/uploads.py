@@ -66,18 +66,13 @@ def send_file() -> StoredFile:
     require_readable(sent[0])
     name = safe_name(sent[0].filename)
     with on_disk(sent[0]) as path:
-        stored = services().storage.uploads.add(path, name, _owner())
+        stored = services().storage.uploads.add(path, name, caller().identity)
     return {
         "id": stored.id,
         "name": stored.name,
         "bytes": stored.bytes,
         "expires_at": stored.expires_at,
     }
-
-
-def _owner() -> str:
-    who = caller()
-    return who.owner or who.account
 
 
 def _close(content: IO[bytes], response: Response) -> Response:
@@ -92,7 +87,7 @@ def sent_files(ids: Sequence[str], *, most: int) -> list[FileStorage]:
     waiting = services().storage.uploads
     files = []
     for id in ids:
-        stored = waiting.find(id, _owner())
+        stored = waiting.find(id, caller().identity)
         content = TemporaryFile()  # noqa: SIM115  # open until the answer is made
         after_this_request(partial(_close, content))
         content.writelines(waiting.read(stored))

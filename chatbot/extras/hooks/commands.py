@@ -7,7 +7,7 @@ from ...app.services import Services
 from ...app.services.preparing import prepare_database
 from ...domain.errors import InvalidRequestError
 from ...library.fetching import check_url
-from ...library.fetching.transport import ANYWHERE, PUBLIC
+from ...library.fetching.transport import rules_for
 from .outbox import KINDS, Outbox
 
 hooks = Commands("hooks")
@@ -27,7 +27,7 @@ def add_hook(services: Services, url: str, events: str) -> None:
     if wrong or not kinds:
         message = f"{', '.join(wrong) or 'none'}: not valid. Valid: {', '.join(KINDS)}."
         raise InvalidRequestError.for_field("events", message, KINDS)
-    rules = ANYWHERE if services.settings.fetch_private_urls else PUBLIC
+    rules = rules_for(private=services.settings.fetch_private_urls)
     check_url(url, rules)
     prepare_database(services.storage)
     hook = Outbox(services.storage.database).add(url, kinds)

@@ -15,7 +15,7 @@ from ...config.settings import Settings
 from ...domain import Cancellation
 from ...domain.errors import DependencyError, LoadError
 from ...library.fetching import send
-from ...library.fetching.transport import ANYWHERE, PUBLIC
+from ...library.fetching.transport import rules_for
 from .outbox import BOUNDS, Delivery, Hook, Outbox
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def deliver(delivery: Delivery, hook: Hook, settings: Settings) -> str:
         "Content-Type": "application/json",
         **signature(delivery.webhook_id, body, hook.secret, int(time.time())),
     }
-    rules = ANYWHERE if settings.fetch_private_urls else PUBLIC
+    rules = rules_for(private=settings.fetch_private_urls)
     try:
         status = send(
             hook.url,

@@ -70,7 +70,7 @@ def repeat() -> Response | None:
         )
     who = caller()
     try:
-        begun = _keys().begin(who.owner or who.account, key, _fingerprint(route))
+        begun = _keys().begin(who.identity, key, _fingerprint(route))
     except DatabaseError as error:
         if error.reason not in UNWRITABLE:
             raise

@@ -97,9 +97,7 @@ def create_key(body: NewKey) -> Json:
         daily_tokens=_least(body.daily_tokens, tokens),
         requests_per_minute=_least(body.requests_per_minute, requests),
     )
-    storage.audit.record(
-        "keys create", f"{key.id} ({key.role})", who.owner or who.account
-    )
+    storage.audit.record("keys create", f"{key.id} ({key.role})", who.identity)
     return {"key": key, "secret": secret}
 
 
@@ -115,7 +113,7 @@ def revoke_key(key_id: str) -> None:
     who = caller()
     revoked = activity().revoke_key(key_id)
     storage = services().storage
-    storage.audit.record("keys revoke", revoked.id, who.owner or who.account)
+    storage.audit.record("keys revoke", revoked.id, who.identity)
     for owner, record in storage.conversations.links():
         if owner == revoked.owner:
             storage.conversations.revoke(record.id, owner)
@@ -140,9 +138,7 @@ def end_session(session_id: str) -> None:
     require_everything()
     who = caller()
     services().storage.sessions.end(session_id)
-    services().storage.audit.record(
-        "sessions end", session_id, who.owner or who.account
-    )
+    services().storage.audit.record("sessions end", session_id, who.identity)
 
 
 @operator.get(

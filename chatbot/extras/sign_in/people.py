@@ -18,7 +18,7 @@ from ...app.web.cookies import (
     seconds_of,
     unsealed,
 )
-from ...app.web.front import REPEATED
+from ...app.web.front import REPEATED_HEADERS
 from ...app.web.middleware import FROM_PROXY
 from ...database.repositories.access import BrowserSession
 from ...domain.callers import PERSON, ApiKey
@@ -91,7 +91,7 @@ class SignedInPeople:
     def _of_headers(self) -> ApiKey | None:
         if not self._comes_from_proxy():
             return None
-        if not request.environ.get(REPEATED, set()).isdisjoint(self._headers):
+        if not request.environ.get(REPEATED_HEADERS, set()).isdisjoint(self._headers):
             return None  # one of them may be the client's
         texts = [request.environ.get(name, "") for name in self._headers]
         stated = [

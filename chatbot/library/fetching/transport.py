@@ -172,6 +172,11 @@ ANYWHERE = Rules(permitted=lambda address: True, ports=None)
 """No limits on addresses and ports."""
 
 
+def rules_for(*, private: bool) -> Rules:
+    """Return the rules of an installation; ``private``: FETCH_PRIVATE_URLS."""
+    return ANYWHERE if private else PUBLIC
+
+
 def parse_url(url: str, ports: frozenset[int] | None) -> SplitResult:
     """Return an address as it is requested: in ASCII, percent-encoded, without the
     scheme's default port and without a fragment. Raises FetchProblem: it is invalid or
