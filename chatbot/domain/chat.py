@@ -213,6 +213,11 @@ class Prompt:
     mark: str = ""
     """The mark of its tags, where several prompts share one; "" = a new one."""
 
+    @property
+    def texts(self) -> list[str]:
+        """The text of each message."""
+        return [message.content for message in self.messages]
+
 
 @dataclass(frozen=True, slots=True)
 class Delta:

@@ -1,10 +1,8 @@
 """Count tokens, and write counts with their nouns."""
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-if TYPE_CHECKING:
-    pass
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 
 
@@ -20,6 +18,11 @@ def estimate_tokens(text: str) -> int:
     signs = len(_PUNCTUATION.findall(text))
     parts = 22 * (ascii_only - digits - signs) + 50 * digits + 85 * signs + 42 * beyond
     return max(parts // 100, text.count(" ")) + 1
+
+
+def estimate_tokens_of(texts: Iterable[str]) -> int:
+    """Estimate the tokens of several texts, such as the messages of a prompt."""
+    return sum(estimate_tokens(text) for text in texts)
 
 
 def count_of(count: int, noun: str) -> str:

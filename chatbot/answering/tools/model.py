@@ -9,7 +9,7 @@ from ...domain import Prompt
 from ...domain.chat import StepTiming
 from ...domain.errors import BudgetExhaustedError
 from ...domain.protocols import Catalog, ChatModel
-from ...language.counts import estimate_tokens
+from ...language.counts import estimate_tokens_of
 from ...models.prompts import render
 from ...models.replies import Shape, ask, stage_prompt
 from ...search.scope import describe, inventory
@@ -98,7 +98,7 @@ class ModelTool:
         answer.
         """
         spending = turn.limits.spending
-        tokens = _tokens_of(prompt)
+        tokens = estimate_tokens_of(prompt.texts)
         is_down = turn.limits.fault_of(self.chat_model.model_id) is not None
         if is_down or spending.stops_answer(tokens=tokens):
             return None
@@ -139,14 +139,10 @@ class ModelTool:
         limits = turn.limits
         if limits.stopped_by:
             return False
-        tokens = _tokens_of(prompt)
+        tokens = estimate_tokens_of(prompt.texts)
         stopper = limits.spending.stops_exploring(tokens, limits.share)
         if stopper:
             limits.stop(stopper)
             return False
         turn.events.stop_if_cancelled()
         return True
-
-
-def _tokens_of(prompt: Prompt) -> int:
-    return sum(estimate_tokens(message.content) for message in prompt.messages)

@@ -8,7 +8,7 @@ from ...domain import DocumentRecord
 from ...domain.callers import ANYBODY
 from ...domain.errors import InvalidRequestError, LoadError, NotFoundError
 from ...domain.tables import Texts
-from ...language.counts import count_of, estimate_tokens
+from ...language.counts import count_of, estimate_tokens_of
 from ...library.control import JobControl
 from ...library.pipeline import passages
 from ..services import Services
@@ -248,7 +248,7 @@ def _cost_of_reading(services: Services, records: list[DocumentRecord]) -> str:
     # They tell how long a passage is: reading all of them would take minutes.
     for record in records[:20]:
         sampled += passages(services.runtime.store, record, offset=0, limit=50)
-    tokens = sum(estimate_tokens(chunk.search_text) for chunk in sampled)
+    tokens = estimate_tokens_of(chunk.search_text for chunk in sampled)
     about = texts * tokens // max(len(sampled), 1)
     return (
         f"{count_of(len(records), 'report')} with {count_of(texts, 'passage')}: about "

@@ -25,9 +25,11 @@ def run(services: Services, stop: threading.Event) -> None:
     """Deliver events until ``stop`` is set."""
     relay = Relay(services)
     with ThreadPoolExecutor(BOUNDS["at_once"], "hooks") as threads:
-        while not stop.wait(BOUNDS["look_seconds"]):
+        pause = BOUNDS["look_seconds"]
+        while not stop.wait(pause):
             try:
-                relay.run_once(threads)
+                is_used = relay.run_once(threads)
+                pause = BOUNDS["look_seconds" if is_used else "idle_seconds"]
             except DependencyError as error:
                 log.warning("Events wait to be delivered: %s", error.message)
 
@@ -39,13 +41,13 @@ class Relay:
         self._services = services
         self._outbox = Outbox(services.storage.database)
 
-    def run_once(self, threads: ThreadPoolExecutor) -> None:
-        """Collect new events and make the tries that are due. Raises DependencyError:
-        the database does not answer.
+    def run_once(self, threads: ThreadPoolExecutor) -> bool:
+        """Collect new events and make the tries that are due; return whether anybody
+        is told of events. Raises DependencyError: the database does not answer.
         """
         hooks = self._outbox.hooks()
         if not hooks:
-            return
+            return False
         self._outbox.collect(hooks)
         limit = self._services.settings.daily_token_limit
         if limit is not None:
@@ -54,6 +56,7 @@ class Relay:
         by_id = {hook.id: hook for hook in hooks}
         list(threads.map(lambda one: self._try(one, by_id), self._outbox.due()))
         self._outbox.prune()
+        return True
 
     def _try(self, delivery: Delivery, hooks: dict[str, Hook]) -> None:
         hook = hooks.get(delivery.hook)

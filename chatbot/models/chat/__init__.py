@@ -12,7 +12,7 @@ from ...domain import ChatModel, Delta, Prompt, RequestContext, Usage
 from ...domain.documents import ATTACHMENTS
 from ...domain.errors import BudgetExhaustedError, ChatModelError, read_table
 from ...domain.registry import Registry
-from ...language.counts import estimate_tokens
+from ...language.counts import estimate_tokens_of
 from ..caches import cache_key
 from ..prompts import sealed, unmarked
 from ..replies.stream import Reply
@@ -54,9 +54,7 @@ class EchoChatModel:
             if request.cancelled:
                 return
             yield Delta(word if position == 0 else f" {word}")
-        prompt_tokens = sum(
-            estimate_tokens(message.content) for message in prompt.messages
-        )
+        prompt_tokens = estimate_tokens_of(prompt.texts)
         yield Delta(usage=Usage(prompt_tokens, len(words), calls=1))
 
 

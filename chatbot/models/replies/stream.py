@@ -10,7 +10,7 @@ from ...domain import Delta, Prompt, TokenEvent, Usage
 from ...domain.errors import TIMEOUT, ChatModelError, ContextLengthError
 from ...domain.protocols import ChatModel
 from ...domain.request import RequestContext
-from ...language.counts import estimate_tokens
+from ...language.counts import estimate_tokens, estimate_tokens_of
 
 MAX_READ_CHARACTERS = 20_000
 LEAST_CUT, LEAST_READ, CUT_SHARE = 500, 100, 0.6
@@ -86,7 +86,7 @@ class Reply:
         """A warning where the server read far fewer tokens than it was sent, else
         "".
         """
-        sent = sum(estimate_tokens(message.content) for message in self.prompt.messages)
+        sent = estimate_tokens_of(self.prompt.texts)
         read = self._counted.prompt_tokens if self._counted else 0
         return (
             CUT.format(read=read, sent=sent)
@@ -99,9 +99,7 @@ class Reply:
         """The server's count of tokens; an estimate if the server gave none."""
         if self._counted is not None:
             return self._counted
-        prompt_tokens = sum(
-            estimate_tokens(message.content) for message in self.prompt.messages
-        )
+        prompt_tokens = estimate_tokens_of(self.prompt.texts)
         return Usage(prompt_tokens, estimate_tokens("".join(self._pieces)), calls=1)
 
     def usage_of_failed(self, error: ChatModelError) -> Usage:
