@@ -1,6 +1,6 @@
 # Every task of this repository: make, or make TASK.
 .DEFAULT_GOAL := help
-.PHONY: help install serve test quick lint types page format check wheel docs house lock pin soak presets mongoeco
+.PHONY: help install serve test quick nightly lint types page format check wheel docs house lock pin soak presets mongoeco
 
 help:     ## list the tasks
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/	/'
@@ -16,6 +16,9 @@ test:     ## run all tests
 
 quick:    ## run the fast tests: no process, browser or wait
 	python -m pytest -n auto --dist loadfile -m "not slow"
+
+nightly:  ## run what CI leaves for the night
+	python -m pytest -n auto --dist loadfile -m nightly
 
 lint:     ## check Python, the workflows and the Dockerfile
 	ruff check .

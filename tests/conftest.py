@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -27,7 +28,7 @@ from chatbot.app.services.preparing import prepare_database
 from chatbot.config.settings import Settings
 from chatbot.database import embedded
 from chatbot.domain.scope import Value
-from chatbot.library.loaders import loader_for
+from chatbot.library.loaders import isolation, loader_for
 from chatbot.library.pipeline import PLAIN, Ingested, Registration
 from chatbot.library.sources import Source, make_document
 from chatbot.models.caches import WarmCache
@@ -125,9 +126,31 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     )
 
 
+def _is_left_for_the_night(item: pytest.Item) -> bool:
+    """Of a test that is marked `sampled(n)`: the numbers that a case has in the lists
+    of its parameters, added up, are no multiple of n. So each value of each list is
+    still seen by day, unless the other lists have fewer than n.
+    """
+    sampled = item.get_closest_marker("sampled")
+    if sampled is None:
+        return False
+    assert isinstance(item, pytest.Function)
+    numbers = dict(item.callspec.indices)
+    for listed in item.iter_markers("parametrize"):
+        names = listed.args[0]
+        if isinstance(names, str):
+            names = names.split(",")
+        for name in names[1:]:  # of the list that the first has
+            del numbers[name.strip()]
+    return sum(numbers.values()) % sampled.args[0] != 0
+
+
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
+    for item in items:
+        if _is_left_for_the_night(item):
+            item.add_marker("nightly")
     if "nightly" not in config.option.markexpr:
         items[:] = [
             item for item in items if item.get_closest_marker("nightly") is None
@@ -169,6 +192,40 @@ def _opening_services_is_cheap() -> Iterator[None]:
             lambda *rule: lambda self, **names: build(*rule).__get__(self)(**names),
         )
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _readers_are_kept() -> Iterator[None]:
+    """A process that reads foreign formats takes most of a second to start. What closed
+    services leave goes on to read for the next ones with the same limits.
+    """
+    start = isolation._start
+    idle: list[tuple[subprocess.Popen[bytes], str, isolation.ReadingLimits]] = []
+
+    def started(
+        worker: str, limits: isolation.ReadingLimits
+    ) -> subprocess.Popen[bytes]:
+        for place, (kept, *made_for) in enumerate(idle):
+            if made_for == [worker, limits] and kept.poll() is None:
+                del idle[place]
+                return kept
+        return start(worker, limits)
+
+    def close(loader: isolation.IsolatedLoader) -> None:
+        loader._closed.set()
+        with loader._turn:
+            if loader._worker == isolation.WORKER and loader._child is not None:
+                idle.append((loader._child, loader._worker, loader._limits))
+                loader._child = None
+            loader._discard()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(isolation, "_start", started)
+        patch.setattr(isolation.IsolatedLoader, "close", close)
+        yield
+    for child, *_ in idle:
+        isolation._kill(child)
+        child.communicate()
 
 
 @pytest.fixture(scope="module", autouse=True)

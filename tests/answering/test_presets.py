@@ -223,6 +223,7 @@ def stored(app: Flask, server: Recording, folder: Path) -> list[Passage]:
     return base
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_a_preset_does_what_its_seed_does(system: System, kind: str) -> None:
     case = {**KINDS, **FURTHER}[kind]

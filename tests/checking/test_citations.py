@@ -97,6 +97,7 @@ def test_the_snippet_is_the_passage_cut_between_words() -> None:
     assert long.snippet == "word " * (SNIPPET_CHARACTERS // 5) + "\u2026"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "piece",
     [

@@ -188,6 +188,7 @@ def assert_finds(harness: Harness, store: Store, scope: Scope, names: str) -> No
         assert set(ids(near)) == set(ids(worded)) == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "conditions", "expected"), CASES["filters"])
 def test_every_store_filters_alike(
     harness: Harness, store: Store, name: str, conditions: dict[str, Any], expected: str

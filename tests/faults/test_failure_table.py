@@ -199,6 +199,7 @@ driver looks for another one.
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(MONGODB.keys() - NOT_OF_WRITES))
 def test_mongodb_that_refuses_every_write_answers_all_questions(
     served: tuple[Library, WireProxy], name: str
@@ -221,6 +222,7 @@ def test_mongodb_that_refuses_every_write_answers_all_questions(
         wait_until(lambda: documents.get(victim) is None, "it is still there", 20)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MONGODB)
 def test_mongodb_that_refuses_everything_is_a_plain_error_on_every_route(
     served: tuple[Library, WireProxy], name: str
@@ -312,6 +314,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION fails()
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", POSTGRESQL)
 def test_postgresql_that_takes_no_writes_answers_all_questions(
     tmp_path: Path, name: str

@@ -55,6 +55,7 @@ class TestCalls:
             else:
                 assert answer.trace.stopped_by == ""
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("calls", [1, 2, 3, 4, 5])
     def test_repairs_of_a_reply_count_to_the_budget_of_calls(

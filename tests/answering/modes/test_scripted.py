@@ -23,7 +23,6 @@ from tests.answering.modes.behaviours import (
     wrong_indices,
 )
 from tests.answering.modes.bench import COLLECTIONS, QUESTION, Bench, Told, bench
-from tests.campaigns import times
 from tests.data import cases
 from tests.fakes.openai_replies import Reply
 from tests.fakes.scripted_model import ScriptedModel, ideal
@@ -51,7 +50,7 @@ WRITING = [
 ASKED_IN_PROSE = ("chain", "intermediate")
 CASES = cases(__file__)
 FALLBACKS = CASES["fallbacks"]
-THIN, FEW = times("THIN", 3), 12
+BY_DAY, FEW = 6, 12
 SILENT = ("empty", "white space", "thoughts without end")
 """The unreadable replies that are no short answer of a chain either."""
 QUOTED = "Quoted from the reports instead:"
@@ -103,18 +102,21 @@ def either(plain: Bench, routed: Bench, stage: str) -> Bench:
 def cases(
     pairs: Sequence[tuple[str, str]], behaviours: dict[str, Behaviour]
 ) -> pytest.MarkDecorator:
-    """Of a large table one cell in `THIN`, so that each row and each column has
-    some.
+    """Of a large table one cell in `BY_DAY`, so that each row and each column has
+    some; the others at night.
     """
-    thin = THIN if len(pairs) * len(behaviours) > FEW else 1
+    thin = BY_DAY if len(pairs) * len(behaviours) > FEW else 1
     found = [
         pytest.param(
-            agent, stage, behaviour, id=f"{agent}-{stage}-{name}".replace(" ", "_")
+            agent,
+            stage,
+            behaviour,
+            id=f"{agent}-{stage}-{name}".replace(" ", "_"),
+            marks=() if (row + column) % thin == 0 else pytest.mark.nightly,
         )
         for (row, (agent, stage)), (column, (name, behaviour)) in product(
             enumerate(pairs), enumerate(behaviours.items())
         )
-        if (row + column) % thin == 0
     ]
     return pytest.mark.parametrize(("agent", "stage", "behaviour"), found)
 

@@ -1,15 +1,16 @@
 """A cell of a table is a sentence, then its row; a row is quoted without its table."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services, build
+from chatbot.app.services import build
 from chatbot.domain import Answer
 from chatbot.library.sources import Source
-from tests.answering.modes.conftest import question
+from tests.answering.modes.conftest import MALI_2021, question
 from tests.asking import on_the_way
+from tests.conftest import KENYA_2023, ingest_file, small_settings
 
 MILLS = """# Mills of the valley
 
@@ -74,8 +75,12 @@ STAFF = """# Staff of the hospitals
 """
 
 
-@pytest.fixture
-def ask(services: Services, tmp_path: Path):
+@pytest.fixture(scope="module")
+def ask(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], Answer]]:
+    """Answers from these tables and two reports on countries."""
+    folder = tmp_path_factory.mktemp("tables")
     texts = {
         "mills.md": MILLS,
         "schools.csv": SCHOOLS,
@@ -84,11 +89,19 @@ def ask(services: Services, tmp_path: Path):
         "fever.md": FEVER,
         "staff.md": STAFF,
     }
-    for name, text in texts.items():
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        services.ingesting.service.ingest(Source(path, name))
-    with build(services.settings.override(chat_model="extractive")) as keyless:
+    reports = {"kenya": (KENYA_2023, 2023), "mali": (MALI_2021, 2021)}
+    settings = small_settings(folder / "data", chat_model="extractive", cache_seconds=0)
+    with build(settings) as keyless:
+        keyless.prepare()
+        for name, text in texts.items():
+            path = folder / name
+            path.write_text(text, encoding="utf-8")
+            keyless.ingesting.service.ingest(Source(path, name))
+        for name, (text, year) in reports.items():
+            path = folder / f"{name}.md"
+            path.write_text(text, encoding="utf-8")
+            about = {"country_name": name.title(), "year": year}
+            ingest_file(keyless, path, name, **about, type="country_report")
 
         def answer(query: str) -> Answer:
             asked = replace(question(query), top_k=5)
@@ -124,7 +137,9 @@ def ask(services: Services, tmp_path: Path):
         ),
     ],
 )
-def test_a_cell_is_a_sentence_and_its_row(ask, query: str, sentence: str) -> None:
+def test_a_cell_is_a_sentence_and_its_row(
+    ask: Callable[[str], Answer], query: str, sentence: str
+) -> None:
     first, _, row = ask(query).response.partition("\n\n")
     assert first == sentence
     assert len(first) + len(row) < 400
@@ -140,12 +155,12 @@ def test_a_cell_is_a_sentence_and_its_row(ask, query: str, sentence: str) -> Non
         "Who is Kilo's teacher?",
     ],
 )
-def test_no_cell_is_guessed(ask, query: str) -> None:
+def test_no_cell_is_guessed(ask: Callable[[str], Answer], query: str) -> None:
     begins = ("Alder, flour: ", "Birch, flour: ", "clinic", "Kilo", "Amber Hill")
     assert not ask(query).response.startswith(begins)
 
 
-def test_without_a_row_the_total_is_meant(ask) -> None:
+def test_without_a_row_the_total_is_meant(ask: Callable[[str], Answer]) -> None:
     response = ask("How much flour in 2019?").response
     assert response.startswith("Flour: 430 tonnes (2019) [1].")
 
@@ -163,18 +178,19 @@ def test_without_a_row_the_total_is_meant(ask) -> None:
         ),
     ],
 )
-def test_rows_are_compared_and_followed(ask, query: str, beginning: str) -> None:
+def test_rows_are_compared_and_followed(
+    ask: Callable[[str], Answer], query: str, beginning: str
+) -> None:
     assert ask(query).response.startswith(beginning)
 
 
-def test_a_row_is_quoted_without_its_table(ask) -> None:
+def test_a_row_is_quoted_without_its_table(ask: Callable[[str], Answer]) -> None:
     response = ask("E30").response
     assert "The hopper is empty" in response
     assert "Codes of faults" in response
     assert "millstone" not in response
 
 
-@pytest.mark.usefixtures("kenya", "mali")
 @pytest.mark.parametrize(
     ("query", "beginning"),
     [
@@ -201,6 +217,6 @@ def test_a_row_is_quoted_without_its_table(ask) -> None:
     ],
 )
 def test_rows_of_a_table_are_ranked_beside_countries(
-    ask, query: str, beginning: str
+    ask: Callable[[str], Answer], query: str, beginning: str
 ) -> None:
     assert ask(query).response.startswith(beginning)

@@ -266,6 +266,7 @@ def test_unfinished_files_of_version_0_5_are_read(
     assert restarted.claim("me") is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("method", ["update_one", "find_one", "count"])
 @pytest.mark.parametrize("after", range(4))
 def test_a_process_that_dies_while_it_claims_or_releases_holds_up_no_other_file(
@@ -320,6 +321,7 @@ def test_of_unfinished_uploads_of_one_file_the_oldest_is_read_alone(
     assert jobs.claim("me") is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("jobs_of", [1, 40], ids=["many jobs", "large jobs"])
 def test_a_claim_reads_as_little_of_a_long_queue_as_of_a_short_one(
     database: Database, jobs_of: int

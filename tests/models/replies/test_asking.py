@@ -246,6 +246,7 @@ BOMBS = {
 BOMBS["closed lists"] = "[" * 10_000 + "]" * 10_000
 
 
+@pytest.mark.sampled(6)
 @each_shape
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 def test_no_reply_takes_long(name: str, bomb: str) -> None:
@@ -258,6 +259,7 @@ def test_no_reply_takes_long(name: str, bomb: str) -> None:
     assert time.process_time() - started < 5
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "bomb", ["lists", "objects", "lists and objects", "quotes", "apostrophes", "digits"]
 )
