@@ -175,10 +175,10 @@ class FigureTables:
         for inside in [scope] if newest is None else [newest, scope]:
             pairs = self.indicators(inside)
             parts = [words or topic] if of_all else self._things(topic, pairs, request)
-            population = self.sizes(inside)[-1:]
             meant: dict[str, tuple[str, str] | None] = {}
             for part in parts:
-                if says_people(part) and population:
+                population = self.sizes(inside)[-1:] if says_people(part) else []
+                if population:
                     meant[part] = population[0]
                     continue
                 meant[part] = self._meant(part, pairs, request, subjects=least)

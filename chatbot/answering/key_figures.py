@@ -41,6 +41,7 @@ def _named(
     by_words = {
         (frozenset(terms(heading)), label.casefold()): (heading, label)
         for heading, label in indicators
+        if label.casefold() in _WHOLE_LABELS
     }
     found: list[Indicator] = []
     for names in lists:

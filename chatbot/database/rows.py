@@ -257,7 +257,11 @@ def filter_value(field: str, value: Any) -> Value | None:
         if field == "year" and value.strip().isdecimal():
             return int(value)
         return value or None
-    if value is None or isinstance(value, Mapping):
+    # First, as nearly all other values are whole numbers, or none: what follows takes
+    # longer to ask.
+    if value is None or type(value) is int:
+        return value
+    if isinstance(value, Mapping):
         return None
     if isinstance(value, (list, tuple, set)):
         return _several(filter_value(field, item) for item in value)
@@ -308,6 +312,8 @@ def number_value(value: Any) -> int | None:
 
 def list_value(value: Any) -> tuple[Value, ...]:
     """Return a stored list, or the one value that stands for it."""
+    if value == []:
+        return ()
     plain = filter_value("", value)
     if plain is None:
         return ()
@@ -337,7 +343,9 @@ def row_metadata(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Val
     """Return the row's filter values, without the report's name."""
     metadata: dict[str, Value] = {}
     for field in fields:
+        if field == "document_name":
+            continue
         value = filter_value(field, row.get(field))
-        if field != "document_name" and value is not None:
+        if value is not None:
             metadata[field] = value
     return metadata

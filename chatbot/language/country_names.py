@@ -102,7 +102,7 @@ def keys_in(text: str) -> frozenset[str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Lookup:
     """Keys by normalised name and by demonym, and of how many words a name is at most
     that begins with a word.
@@ -168,16 +168,7 @@ def _at(
     text: str, words: list[re.Match[str]], lookup: _Lookup, *, misspelt: bool
 ) -> tuple[NamedCountry | None, int]:
     """The name at the beginning of these words, and how many of them it has."""
-    written = words[0][0]
-    first = {
-        normalise(form)
-        for form in (
-            written,
-            _POSSESSIVE.sub("", written),
-            _BARE_POSSESSIVE.sub("", written),
-        )
-    }
-    longest = max(lookup.words.get(word, not word.isascii()) for word in first)
+    longest = _longest(words[0][0], lookup)
     for count in range(min(longest, len(words)), 0, -1):
         if country := _named(text, words[:count], lookup):
             return country, count
@@ -193,6 +184,20 @@ def _at(
                 keys, written, start, start + len(written), taken_as=usual_name(keys[0])
             ), count
     return None, 1
+
+
+@lru_cache(maxsize=8192)
+def _longest(written: str, lookup: _Lookup) -> int:
+    """Return of how many words a name is at most that begins with this one. Texts
+    repeat their words, and few of them begin a name.
+    """
+    forms = {
+        written,
+        _POSSESSIVE.sub("", written),
+        _BARE_POSSESSIVE.sub("", written),
+    }
+    words = map(normalise, forms)
+    return max(lookup.words.get(word, not word.isascii()) for word in words)
 
 
 def _named(
@@ -240,6 +245,8 @@ def _coded(text: str, word: re.Match[str]) -> NamedCountry | None:
     """A word in capitals that is an ISO code; "US" before a noun is what belongs to the
     country.
     """
+    if word[0].islower():
+        return None
     written = _POSSESSIVE.sub("", word[0])
     code = written.replace(".", "")
     if code not in {"US", "USA"} and (

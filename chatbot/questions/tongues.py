@@ -102,7 +102,7 @@ def telling_keys(text: str, language: str) -> frozenset[str]:
     """Return the keys of the words of a text that ask for something."""
     idle = _phrases(language).idle
     words = [word for word in _TOKEN.findall(text) if normalise(word) not in idle]
-    return word_keys(" ".join(words), language)
+    return frozenset(word_key(word, language) for word in words)
 
 
 def read_pieces(reading: Reading, language: str, known: Container[str]) -> list[Piece]:

@@ -27,6 +27,8 @@ class Translate:
         if turn.has_model or question.attachments or self.language != "english":
             return
         asked = language_of(question.query)
+        if asked == self.language:
+            return
         reading = turn.read(question.search_text)
         translation = self.translator.in_english(reading, asked)
         if translation is None:
