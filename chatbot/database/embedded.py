@@ -244,7 +244,8 @@ class EmbeddedDatabase(Database):
         with self.translate_errors():
             (first, *_) = self._reader().execute("PRAGMA quick_check(1)").fetchone()
         if first != "ok":
-            raise sqlite_failure("broken", name=self._path.name, problem=first)
+            problem = " ".join(first.split())
+            raise sqlite_failure("broken", name=self._path.name, problem=problem)
 
     def free_bytes(self, *, tidy: bool = False) -> int:
         """Return the free bytes on the disk and inside the file. ``tidy``: truncate the

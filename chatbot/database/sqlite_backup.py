@@ -80,7 +80,8 @@ def _copy(source: Path, part: Path) -> None:
         read.backup(written)
         (problem, *_) = written.execute("PRAGMA quick_check(1)").fetchone()
         if problem != "ok":
-            raise sqlite_failure("broken", name=source.name, problem=problem)
+            one_line = " ".join(problem.split())
+            raise sqlite_failure("broken", name=source.name, problem=one_line)
         written.execute("PRAGMA journal_mode = DELETE")  # one file, no log beside it
 
 

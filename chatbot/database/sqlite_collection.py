@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from ..domain.errors import DatabaseError
 from . import sqlite_documents as sql
+from .core import BOOKKEEPING_SECONDS, bookkeeping_limit
 from .rows import Filter, Json, Projection, Sort
 
 PLACEHOLDERS = ", ".join("?" for _ in sql.COLUMNS)
@@ -46,17 +47,19 @@ class Writer(OpenConnection):
     """The only connection of this process that writes; threads take turns."""
 
     def __init__(self, connection: sqlite3.Connection, *, seconds: float) -> None:
-        """``seconds``: how long a thread waits for its turn."""
+        """``seconds``: how long a thread waits for its turn, and for others' writes."""
         super().__init__(connection)
-        self._seconds = seconds
+        self._seconds = self._busy_seconds = seconds
         self._lock = threading.Lock()
+        self._is_blocked = False
+        """Another process has written for longer than the last thread waited."""
 
     @contextmanager
     def turn(self) -> Iterator[sqlite3.Connection]:
         """Wait for the turn. Raises sqlite3.OperationalError: others write for too
         long.
         """
-        if not self._lock.acquire(timeout=self._seconds):
+        if not self._lock.acquire(timeout=self._patience()):
             busy = sqlite3.OperationalError("database is locked by another thread")
             busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
             raise busy
@@ -65,10 +68,32 @@ class Writer(OpenConnection):
         finally:
             self._lock.release()
 
+    def _patience(self) -> float:
+        """Return how many seconds to wait. What only notes something does not wait at
+        all where that was in vain before, so that its notes do not add up.
+        """
+        limit = bookkeeping_limit()
+        if limit is None:
+            return self._seconds
+        is_small = limit <= BOOKKEEPING_SECONDS
+        return 0.0 if self._is_blocked and is_small else min(limit, self._seconds)
+
+    def _begin(self) -> None:
+        seconds = self._patience()
+        if seconds != self._busy_seconds:
+            self.connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+            self._busy_seconds = seconds
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            self._is_blocked = True
+            raise
+        self._is_blocked = False
+
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         with self.turn() as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin()
             try:
                 yield connection
                 connection.execute("COMMIT")

@@ -19,7 +19,7 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.database.core import Database
+from chatbot.database.core import Database, bookkeeping
 from chatbot.database.embedded import EmbeddedDatabase
 from chatbot.domain.errors import DatabaseError
 from tests.data import cases
@@ -197,6 +197,30 @@ def test_a_locked_file_is_a_busy_database(
     assert database["rows"].count({}) == 2
 
 
+def test_notes_wait_once_for_another_process(
+    settings: Settings, database: Database
+) -> None:
+    """While it writes, the second note of a request does not wait again; afterwards
+    notes are taken at once.
+    """
+    path = settings.data_dir / "report-chat.sqlite"
+    database["rows"].insert_one({"_id": "a"})
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        seconds = []
+        for _ in range(2):
+            began = time.monotonic()
+            with pytest.raises(DatabaseError), bookkeeping(0.4):
+                database["rows"].replace_many([{"_id": "b"}])
+            seconds.append(time.monotonic() - began)
+        other.execute("ROLLBACK")
+    assert 0.3 < seconds[0] < 5
+    assert seconds[1] < 0.3
+    with bookkeeping():
+        database["rows"].replace_many([{"_id": "b"}])
+    assert database["rows"].count({}) == 2
+
+
 def test_a_full_disk_takes_nothing_halfway(
     settings: Settings, database: Database
 ) -> None:
@@ -220,7 +244,7 @@ def test_a_file_that_is_no_database_is_named(
     (settings.data_dir / "report-chat.sqlite").write_bytes(b"this is not SQLite" * 100)
     database = open_database(settings)
     with pytest.raises(
-        DatabaseError, match=r"report-chat\.sqlite failed: .*Check the disk"
+        DatabaseError, match=r"report-chat\.sqlite is damaged: .*Check the disk"
     ) as raised:
         database["rows"].find_one({})
     assert raised.value.retry_after is None

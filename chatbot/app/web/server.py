@@ -13,8 +13,11 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import h11
 import uvicorn
 from flask import Flask
+from h11._receivebuffer import ReceiveBuffer
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...config.settings import Settings, in_url
 from ...domain.errors import ChatbotError, DependencyError, SettingsError
@@ -43,6 +46,35 @@ FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 """Seconds between two attempts."""
 
 
+class StrictBuffer(ReceiveBuffer):
+    """Refuses a head in which a line ends without CR, as h11 itself does not: a proxy
+    in front of this server may read such a head as another request.
+    """
+
+    _is_head = False
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        self._is_head = True
+        try:
+            return super().maybe_extract_lines()
+        finally:
+            self._is_head = False
+
+    def _extract(self, count: int) -> bytearray:
+        taken = super()._extract(count)
+        if self._is_head and taken.count(b"\n") != taken.count(b"\r\n"):
+            raise h11.RemoteProtocolError("A line of the head ends without CR.")
+        return taken
+
+
+class StrictProtocol(H11Protocol):
+    """HTTP/1.1 with a `StrictBuffer`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.conn._receive_buffer = StrictBuffer()
+
+
 class Server(uvicorn.Server):
     """Serves one application on listening sockets."""
 
@@ -65,7 +97,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 front,
-                http="h11",
+                http=StrictProtocol,
                 ws="none",
                 lifespan="off",
                 interface="asgi3",

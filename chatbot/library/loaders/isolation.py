@@ -618,4 +618,7 @@ def _listen(requests: queue.SimpleQueue[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # the server was killed
+        os._exit(1)

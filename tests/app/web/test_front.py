@@ -129,6 +129,21 @@ def test_a_connection_without_a_request_ends(
 
 
 @pytest.mark.parametrize(
+    "head",
+    [
+        "GET /health HTTP/1.1\nHost: localhost\n\n",
+        "GET /health HTTP/1.1\r\nHost: localhost\nX-Next: GET\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: localhost\r\n\n",
+        "\nGET /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+)
+def test_a_line_feed_alone_ends_no_line_of_a_head(port: int, head: str) -> None:
+    """Where a proxy reads it otherwise, a request could hide in another's header."""
+    with raw(port, head) as client:
+        assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
     ("length", "status"),
     [(9, 408), (1_000_001, 413)],
     ids=["does not come", "too large"],

@@ -106,10 +106,10 @@ def test_damage_is_neither_copied_nor_restored(
     data[-16_384 * 4 : -16_384 * 3] = b"\xff" * 16_384
     file.write_bytes(data)
     result = run("restore", file)
-    assert "failed" in str(result.exception)
+    assert "damaged" in str(result.exception)
     assert not (settings.data_dir / EMBEDDED_FILE).exists()
     settings.data_dir.mkdir(exist_ok=True)
     (settings.data_dir / EMBEDDED_FILE).write_bytes(data)
     target = tmp_path / "copy.sqlite"
-    assert "failed" in str(run(target).exception)
+    assert "damaged" in str(run(target).exception)
     assert not target.exists()

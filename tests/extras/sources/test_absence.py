@@ -2,6 +2,8 @@
 lost.
 """
 
+import errno
+import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -158,6 +160,26 @@ def test_a_file_goes_after_three_runs_and_a_day_and_comes_back(days: Days) -> No
     (days.away / "r0.md").rename(days.folder / "d0/r0.md")
     days.run()
     assert "d0/r0.md" in days.shown()
+
+
+def test_a_subfolder_that_cannot_be_listed_is_no_absence(
+    days: Days, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days.run()
+    list_folder = os.scandir
+
+    def refuse(path: str | Path | int) -> object:
+        if not isinstance(path, int) and Path(path).name == "d0":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return list_folder(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    (days.folder / "d1/new.md").write_text("# New\n\nA new report.")
+    days.run()
+    (state,) = synchroniser_of(days.services).states()
+    assert "cannot be listed: Permission denied" in state.problem
+    assert "gone" not in state.counts
+    assert state.counts["added"] == 1
 
 
 def test_a_fifth_goes_in_a_week_and_nothing_while_more_is_gone(days: Days) -> None:

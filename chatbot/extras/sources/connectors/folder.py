@@ -1,5 +1,6 @@
 """A folder with its subfolders, and a manifest that may describe its files."""
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,22 @@ class FolderConnector(Connector):
                     state = source.path.stat()
                     stamp = f"{state.st_size}-{state.st_mtime_ns}"
                 yield SourceFile(source, stamp)
+        require_listed(self.path)
+
+
+def require_listed(folder: Path) -> None:
+    """Raise LoadError for a subfolder that cannot be listed: globbing skips it, and its
+    files would count as gone.
+    """
+    failures: list[OSError] = []
+    for _ in os.walk(folder, onerror=failures.append):
+        if failures:
+            break
+    if failures:
+        raise LoadError(
+            f"{failures[0].filename} cannot be listed: {failures[0].strerror}. Give "
+            "the server the right to read it."
+        )
 
 
 build = FolderConnector
