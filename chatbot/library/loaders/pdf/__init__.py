@@ -7,6 +7,7 @@ import logging
 import re
 import struct
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -61,58 +62,64 @@ class PdfLoader:
         with opened(path) as file:
             read = read_pages(file, path, self.ocr.note)
         pages = read.texts
+        margins = without_running_lines(pages)
+        # A page without a real text layer of which a picture takes 30 % is a scan.
+        scans = [page for page in pages if page.letters < 25 and page.pictured >= 0.3]
+        if scans and not self.ocr.missing:
+            for page in scans[: self.ocr.pages]:
+                words, page.confidence = self.ocr.page_words(path, page.number)
+                page.columns = columns_of_words(words)
+            margins += without_running_lines(pages)
+        unread = [page for page in scans if page.confidence is None]
+        if not any(page.columns for page in pages) or len(unread) == read.count:
+            raise LoadError(
+                f"{path.name} has no text: it is a scan or holds pictures only. "
+                f"{self._remedy}"
+            )
         about = {
             name: " ".join(_CONTROL.sub(" ", value).split())
             for name, value in read.properties.items()
         }
-        margins = without_running_lines(pages)
-        # A page without a real text layer of which a picture takes 30 % is a scan.
-        pictures = [
-            page for page in pages if page.letters < 25 and page.pictured >= 0.3
-        ]
-        if pictures and not self.ocr.missing:
-            for page in pictures[: self.ocr.pages]:
-                words, page.confidence = self.ocr.page_words(path, page.number)
-                page.columns = columns_of_words(words)
-            margins += without_running_lines(pages)
-        scanned = sum(page.confidence is None for page in pictures)
-        remedy = (
-            f"{self.ocr.missing}, or run OCR on it first: ocrmypdf in.pdf out.pdf."
-            if self.ocr.missing
-            else "OCR found nothing to read in it."
-        )
-        if not any(page.columns for page in pages) or scanned == read.count:
-            raise LoadError(
-                f"{path.name} has no text: it is a scan or holds pictures only. "
-                f"{remedy}"
-            )
-        title = about["title"]
-        no_words = not _LETTERS.search(title) or (
-            " " not in title and _CODE.search(title)
-        )
-        if len(title) > 200 or no_words or FILLED_IN.match(title) or title == path.stem:
-            title = ""  # a program filled it in with a file's name or its own
-        about["title"] = title
-        title, sections = sections_of(pages, title)
-        notes = list(read.notes())
-        if scanned:
-            notes.append(
-                PICTURES_NOTE.format(
-                    count=scanned, pages=read.count, remedy=self.ocr.missing
-                )
-            )
-        if len(pictures) > scanned:
-            notes.append(
-                OCR_NOTE.format(count=len(pictures) - scanned, pages=read.count)
-            )
+        if not _is_title(about["title"], path):
+            about["title"] = ""
+        title, sections = sections_of(pages, about["title"])
+        ocr_notes = self._notes(len(scans), len(unread), read.count)
         return Loaded(
             title or path.stem,
             lay_out(sections),
             pages=read.count,
             margins=margins[:MAX_MARGINS],
             properties=about,
-            notes=tuple(notes),
+            notes=(*read.notes(), *ocr_notes),
         )
+
+    @property
+    def _remedy(self) -> str:
+        """What to do with a file that has no text."""
+        if self.ocr.missing:
+            return (
+                f"{self.ocr.missing}, or run OCR on it first: ocrmypdf in.pdf out.pdf."
+            )
+        return "OCR found nothing to read in it."
+
+    def _notes(self, scans: int, unread: int, pages: int) -> Iterator[str]:
+        """Yield what is to be said of pages that are pictures."""
+        if unread:
+            yield PICTURES_NOTE.format(
+                count=unread, pages=pages, remedy=self.ocr.missing
+            )
+        if scans > unread:
+            yield OCR_NOTE.format(count=scans - unread, pages=pages)
+
+
+def _is_title(title: str, path: Path) -> bool:
+    """Return False for what a program has filled in: the name of the file, or its
+    own.
+    """
+    if len(title) > 200 or title == path.stem or FILLED_IN.match(title):
+        return False
+    is_code = " " not in title and _CODE.search(title)
+    return bool(_LETTERS.search(title)) and not is_code
 
 
 class ImageLoader:

@@ -42,7 +42,7 @@ from pdfminer.pdfinterp import (
     PDFTextState,
 )
 from pdfminer.pdfpage import PDFPage
-from pdfminer.pdftypes import resolve1, resolve_all, stream_value
+from pdfminer.pdftypes import PDFStream, resolve1, resolve_all, stream_value
 from pdfminer.psparser import ESC_STRING, LIT, PSLiteral
 from pdfminer.utils import Matrix, Point
 from pdfplumber.page import Page
@@ -342,52 +342,65 @@ class ContentInterpreter(PDFPageInterpreter):
         """Run the drawing operators; as in pdfminer, a form that contains itself is not
         drawn again.
         """
-        new = [
-            each
-            for each in map(stream_value, streams)
-            if each.objid not in {None, *self.parent_stream_ids}
-        ]
-        self.stream_ids = {stream.objid for stream in new if stream.objid is not None}
-        content = b"\n".join(stream.get_data() for stream in new)
+        content = b"\n".join(stream.get_data() for stream in self._new(streams))
+        _require_few_operators(content)
         array: list[Any] | None = None
-        # Counted before any is run: some take memory, and an operator and a blank are
-        # two bytes.
-        if (
-            len(content) > 2 * MAX_OPERATORS
-            and sum(1 for _ in _WORD.finditer(content)) > MAX_OPERATORS
-        ):
-            raise LoadError(
-                f"A page of this PDF has more than {MAX_OPERATORS:,} drawing operators."
-            )
-        place = 0
+        position = 0
         match = _TOKEN.match
         end = len(content)
-        while place < end:
-            token = match(content, place)
+        while position < end:
+            token = match(content, position)
             if token is None:
                 raise UnusualError
             kind = token.lastindex or _END
-            place = token.end()
-            if kind == _OPERATOR and array is None:
-                operator = token[_OPERATOR]
-                if operator in _UNSUPPORTED:
-                    raise UnusualError
-                if operator == b"sh" and isinstance(self.device, _Device):
-                    self.device.shaded = True
-                method, count = _method(operator)
-                if method is not None and len(operands := self.pop(count)) == count:
-                    method(self, *operands)
+            position = token.end()
+            if kind in _OPERANDS:
+                operands = self.argstack if array is None else array
+                operands.append(_OPERANDS[kind](token[kind]))
+            elif kind == _OPERATOR and array is None:
+                self._run(token[_OPERATOR])
             elif kind == _ARRAY and array is None:
                 array = []
             elif kind == _ARRAY_END and array is not None:
                 self.argstack.append(array)
                 array = None
-            elif kind in _OPERANDS:
-                (self.argstack if array is None else array).append(
-                    _OPERANDS[kind](token[kind])
-                )
             elif kind != _END:
                 raise UnusualError
+
+    def _new(self, streams: Sequence[object]) -> list[PDFStream]:
+        """Return the streams that are not drawn already, and remember them."""
+        drawn = {None, *self.parent_stream_ids}
+        new = [
+            stream for stream in map(stream_value, streams) if stream.objid not in drawn
+        ]
+        self.stream_ids = {stream.objid for stream in new if stream.objid is not None}
+        return new
+
+    def _run(self, operator: bytes) -> None:
+        if operator in _UNSUPPORTED:
+            raise UnusualError
+        if operator == b"sh" and isinstance(self.device, _Device):
+            self.device.shaded = True
+        method, count = _method(operator)
+        if method is None:
+            return
+        operands = self.pop(count)
+        if len(operands) == count:
+            method(self, *operands)
+
+
+def _require_few_operators(content: bytes) -> None:
+    """Raise LoadError for a page of too many operators, before any is run: some take
+    memory.
+    """
+    # An operator and a blank are two bytes.
+    if len(content) <= 2 * MAX_OPERATORS:
+        return
+    operators = sum(1 for _ in _WORD.finditer(content))
+    if operators > MAX_OPERATORS:
+        raise LoadError(
+            f"A page of this PDF has more than {MAX_OPERATORS:,} drawing operators."
+        )
 
 
 @lru_cache(maxsize=256)

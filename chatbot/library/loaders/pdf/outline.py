@@ -11,6 +11,7 @@ from functools import reduce
 from itertools import groupby, pairwise
 from math import inf
 from statistics import median
+from typing import TypeGuard
 
 from ....domain import Section
 from ....domain.documents import PARAGRAPH
@@ -104,40 +105,57 @@ def _breaks(
 ) -> bool:
     """Return whether a line begins a new paragraph after the lines in ``group``."""
     before = group[-1]
-    if CAPTION.match(group[0].text) and unit_line(line.text):
+    if _is_unit_of_caption(line, group[0]):
         return True
-    ended = bool(_SENTENCE_END.search(group[-1].text))
+    if abs(line.size - before.size) > 0.9 or _begins_item(line, before):
+        return True
+    has_ended = bool(_SENTENCE_END.search(before.text))
+    is_short = before.x1 < before.right - _SHORT * (before.right - before.left)
+    begins_small = line.text[0].islower()
     step = line.bottom - before.bottom
-    if (
-        wide
-        and 0 < step <= 1.1 * wide
-        and abs(line.size - before.size) <= 0.9
-        and not _BULLET.match(line.text)
-    ):
-        full = before.x1 > before.right - _SHORT * (before.right - before.left)
-        return not (line.text[0].islower() or (full and not ended))
-    if (
-        step < 0
-        or step > 1.25 * max(min(pitch, 1.6 * line.size), line.size)
-        or abs(line.size - before.size) > 0.9
-    ):
-        return True
-    if _BULLET.match(line.text) or (_NUMBERED.match(line.text) and ended):
+    if 0 < step <= 1.1 * wide:
+        return not begins_small and (is_short or has_ended)
+    if not 0 <= step <= _max_step(line, pitch):
         return True
     indent = (line.x0 - before.x0) / line.size
     if indent < -_INDENT and len(group) > 1:
         return True
-    # In a list item, the other lines are aligned with the text of the first.
-    item = _BULLET.match(group[0].text) or _NUMBERED.match(group[0].text)
-    if indent > _INDENT and not (
-        item and all(line.x0 > group[0].x0 for line in group[1:2])
-    ):
-        return ended or after is None or after.x0 < line.x0 - _INDENT * line.size
-    return (
-        ended
-        and before.x1 < before.right - _SHORT * (before.right - before.left)
-        and not line.text[0].islower()
-    )
+    if indent > _INDENT and not _is_list_item(group):
+        return has_ended or not _is_aligned(line, after)
+    return has_ended and is_short and not begins_small
+
+
+def _is_unit_of_caption(line: Line, first: Line) -> bool:
+    return bool(CAPTION.match(first.text) and unit_line(line.text))
+
+
+def _begins_item(line: Line, before: Line) -> bool:
+    """Return whether a line begins an item of a list."""
+    if _BULLET.match(line.text):
+        return True
+    return bool(_NUMBERED.match(line.text) and _SENTENCE_END.search(before.text))
+
+
+def _max_step(line: Line, pitch: float) -> float:
+    """Return how far a line of the same paragraph is below the one before, in
+    points.
+    """
+    return 1.25 * max(min(pitch, 1.6 * line.size), line.size)
+
+
+def _is_aligned(line: Line, after: Line | None) -> bool:
+    """Return whether the line after this one does not begin left of it."""
+    return after is not None and after.x0 >= line.x0 - _INDENT * line.size
+
+
+def _is_list_item(group: Sequence[Line]) -> bool:
+    """Return whether the lines are an item of a list, whose other lines are aligned
+    with the text of the first.
+    """
+    first = group[0]
+    if not (_BULLET.match(first.text) or _NUMBERED.match(first.text)):
+        return False
+    return len(group) == 1 or group[1].x0 > first.x0
 
 
 _LARGER = read_measure("outline.larger")
@@ -173,15 +191,7 @@ class Styles:
         if first.style not in self.levels or _is_row(first):
             return 0
         end = at + 1
-        while end < len(lines) and lines[end].style == first.style:
-            if _is_row(lines[end]) or (
-                not 0
-                < lines[end].bottom - lines[end - 1].bottom
-                < 1.5 * lines[end].size
-            ):
-                break
-            if CAPTION.match(first.text) and unit_line(lines[end].text):
-                break
+        while end < len(lines) and _heading_goes_on(first, lines[end - 1], lines[end]):
             end += 1
         count = end - at
         text = " ".join(line.text for line in lines[at:end])
@@ -191,12 +201,20 @@ class Styles:
             return 0
         # A bold line of the body's size is a heading only if it is shorter.
         max_words = 25 if first.size >= self.larger_than else 14
-        short = count <= _MAX_HEADING_LINES and len(text.split()) <= max_words
-        return (
-            count
-            if short and _LETTERS.search(text) and not _NO_HEADING.search(text)
-            else 0
-        )
+        if count > _MAX_HEADING_LINES or len(text.split()) > max_words:
+            return 0
+        if not _LETTERS.search(text) or _NO_HEADING.search(text):
+            return 0
+        return count
+
+
+def _heading_goes_on(first: Line, before: Line, line: Line) -> bool:
+    """Return whether a heading that begins with ``first`` goes on in a line."""
+    if line.style != first.style or _is_row(line):
+        return False
+    if _is_unit_of_caption(line, first):
+        return False
+    return 0 < line.bottom - before.bottom < 1.5 * line.size
 
 
 def _is_row(line: Line) -> bool:
@@ -374,24 +392,30 @@ def _with_captions(parts: list[Part]) -> list[Part]:
         )
         if table is None:
             continue
-        numbered = CAPTION.match(part.text) and len(part.text) < 400
+        is_numbered = CAPTION.match(part.text) and len(part.text) < 400
         below = following[0]
-        if isinstance(below, Heading) or (
-            isinstance(below, Paragraph) and unit_line(below.text)
-        ):
-            if numbered and not CAPTION.match(below.text):
+        if _has_unit(below):
+            if is_numbered and not CAPTION.match(below.text):
                 caption = Caption(f"{part.text} {below.text}", below.text)
                 parts[at : at + 2] = [caption] * 2
-            continue
-        centred = (
-            isinstance(part, Heading)
-            and following[0] is table
-            and abs(2 * part.x - table.x0 - table.x1) < 10
-            and part.x - table.x0 > 1.5 * len(part.text)
-        )
-        if numbered or centred:
+        elif is_numbered or (below is table and _is_centred(part, table)):
             parts[at] = Caption(part.text)
     return parts
+
+
+def _has_unit(part: Part) -> TypeGuard[Heading | Paragraph]:
+    """Return whether a part between a caption and its table has the unit."""
+    if isinstance(part, Paragraph):
+        return bool(unit_line(part.text))
+    return isinstance(part, Heading)
+
+
+def _is_centred(part: Heading | Paragraph, table: PageTable) -> bool:
+    """Return whether a heading stands over the middle of a table."""
+    if not isinstance(part, Heading):
+        return False
+    off_centre = abs(2 * part.x - table.x0 - table.x1)
+    return off_centre < 10 and part.x - table.x0 > 1.5 * len(part.text)
 
 
 def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Section]]:

@@ -288,45 +288,13 @@ class Columns:
             return []
         left = min(box.x0 for box in (*words, *boxes))
         right = max(box.x1 for box in (*words, *boxes))
-        rows = []
-        for line in rows_of(words):
-            spans = merge_spans(((word.x0, word.x1) for word in line), _MIN_GUTTER - 1)
-            rows.append(
-                _ColumnRow(
-                    min(word.top for word in line),
-                    max(word.bottom for word in line),
-                    spans,
-                    line,
-                    sorted(word.x for word in line),
-                )
-            )
-        rows += [_ColumnRow(box.top, box.top + 1, []) for box in boxes]
-        for row in rows:
-            row.boxes = [
-                box for box in boxes if box.top < row.bottom and box.bottom > row.top
-            ]
-            row.spans = merge_spans(
-                [*row.spans, *((box.x0, box.x1) for box in row.boxes)], 0
-            )
-        rows = sorted(
-            [*rows, *(_ColumnRow(y, y, [(left, right)]) for y in walls)],
-            key=lambda r: r.top + r.bottom,
-        )
+        rows = _rows_with_boxes(words, boxes)
+        rows.extend(_ColumnRow(y, y, [(left, right)]) for y in walls)
+        rows.sort(key=lambda row: row.top + row.bottom)
         size = median(word.size for word in words)
         stripes = _white_stripes(rows, left, right, max(_MIN_GUTTER, 0.5 * size))
         gutters = [gutter for gutter in stripes if self._is_supported(gutter, rows)]
-        chosen: list[Gutter] = []
-        for gutter in sorted(gutters, key=lambda g: (g.top - g.bottom, g.x0 - g.x1)):
-            # Overlapping: without the 40 points of a column between them.
-            near = (
-                g for g in chosen if max(gutter.x0 - g.x1, g.x0 - gutter.x1) <= 40.0
-            )
-            if not any(
-                gutter.top < other.bottom and other.top < gutter.bottom
-                for other in near
-            ):
-                chosen.append(gutter)
-        return [_without_centred(gutter, rows) for gutter in chosen]
+        return [_without_centred(gutter, rows) for gutter in _apart(gutters)]
 
     def _is_supported(self, gutter: Gutter, rows: Sequence[_ColumnRow]) -> bool:
         """Return whether enough lines of prose stand on both sides; a table counts as
@@ -343,21 +311,8 @@ class Columns:
         ]
         if len(beside) < min_lines:
             return False
-        lefts, rights = (
-            list[int](),
-            list[int](),
-        )  # words that stand together on each side, by line
-        for row in beside:
-            left = row.words[: bisect_right(row.middles, gutter.x0)]
-            right = row.words[bisect_left(row.middles, gutter.x1) :]
-            if any(box.x1 <= gutter.x0 + 1 for box in row.boxes):
-                lefts.append(2 * _MIN_LINES)
-            elif left:
-                lefts.append(_together(left[::-1]))
-            if any(box.x0 >= gutter.x1 - 1 for box in row.boxes):
-                rights.append(2 * _MIN_LINES)
-            elif right:
-                rights.append(_together(right))
+        lefts = _words_together(beside, gutter, on_left=True)
+        rights = _words_together(beside, gutter, on_left=False)
         lines = min(len(lefts), len(rights))
         # Lines of a column of text have more than two words.
         if lines < min_lines or min(fmean(lefts), fmean(rights)) < 2.5:
@@ -365,6 +320,63 @@ class Columns:
         if not continued and lines >= 3 * _MIN_LINES:
             self._certain.append(x)
         return True
+
+
+def _rows_with_boxes(words: Sequence[Word], boxes: Sequence[Box]) -> list[_ColumnRow]:
+    """Return a row for each line of text, and one for each box."""
+    rows = []
+    for line in rows_of(words):
+        top = min(word.top for word in line)
+        bottom = max(word.bottom for word in line)
+        spans = merge_spans(((word.x0, word.x1) for word in line), _MIN_GUTTER - 1)
+        middles = sorted(word.x for word in line)
+        rows.append(_ColumnRow(top, bottom, spans, line, middles))
+    rows.extend(_ColumnRow(box.top, box.top + 1, []) for box in boxes)
+    for row in rows:
+        row.boxes = [
+            box for box in boxes if box.top < row.bottom and box.bottom > row.top
+        ]
+        taken = [(box.x0, box.x1) for box in row.boxes]
+        row.spans = merge_spans([*row.spans, *taken], 0)
+    return rows
+
+
+def _apart(gutters: Sequence[Gutter]) -> list[Gutter]:
+    """Return the gutters that do not overlap, tallest first."""
+    chosen: list[Gutter] = []
+    for gutter in sorted(gutters, key=lambda g: (g.top - g.bottom, g.x0 - g.x1)):
+        if not any(_overlap(gutter, other) for other in chosen):
+            chosen.append(gutter)
+    return chosen
+
+
+def _overlap(gutter: Gutter, other: Gutter) -> bool:
+    """Return whether two gutters share a height without the 40 points of a column
+    between them.
+    """
+    between = max(gutter.x0 - other.x1, other.x0 - gutter.x1)
+    return between <= 40.0 and gutter.top < other.bottom and other.top < gutter.bottom
+
+
+def _words_together(
+    rows: Sequence[_ColumnRow], gutter: Gutter, *, on_left: bool
+) -> list[int]:
+    """Return for each row that has something on this side of the gutter how many words
+    stand together there.
+    """
+    counts = []
+    for row in rows:
+        if on_left:
+            words = row.words[: bisect_right(row.middles, gutter.x0)][::-1]
+            has_box = any(box.x1 <= gutter.x0 + 1 for box in row.boxes)
+        else:
+            words = row.words[bisect_left(row.middles, gutter.x1) :]
+            has_box = any(box.x0 >= gutter.x1 - 1 for box in row.boxes)
+        if has_box:
+            counts.append(2 * _MIN_LINES)
+        elif words:
+            counts.append(_together(words))
+    return counts
 
 
 def _white_stripes(
@@ -376,18 +388,7 @@ def _white_stripes(
     for row in rows:
         still_open: dict[Span, float] = {}
         for stripe, top in ({(left, right): row.top} | open_stripes).items():
-            # The parts of the stripe that no span covers.
-            within = [
-                span
-                for span in row.spans
-                if span[1] > stripe[0] and span[0] < stripe[1]
-            ]
-            edges = [stripe[0], *chain.from_iterable(within), stripe[1]]
-            rest = [
-                (x0, x1)
-                for x0, x1 in zip(edges[::2], edges[1::2], strict=True)
-                if x1 - x0 >= min_width
-            ]
+            rest = _uncovered(stripe, row.spans, min_width)
             if rest != [stripe]:
                 stripes.append(Gutter(*stripe, top, row.top))
             for piece in rest:
@@ -400,6 +401,15 @@ def _white_stripes(
         for g in stripes
         if g.x0 > left and g.x1 < right and g.bottom - g.top > 2 * min_width
     ]
+
+
+def _uncovered(stripe: Span, spans: Sequence[Span], min_width: float) -> list[Span]:
+    """Return the parts of a stripe that no span covers and that are wide enough."""
+    left, right = stripe
+    within = [span for span in spans if span[1] > left and span[0] < right]
+    edges = [left, *chain.from_iterable(within), right]
+    parts = zip(edges[::2], edges[1::2], strict=True)
+    return [(x0, x1) for x0, x1 in parts if x1 - x0 >= min_width]
 
 
 def _together(words: Sequence[Word]) -> int:
@@ -449,51 +459,13 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
     texts, each once.
     """
     removed: dict[str, str] = {}
-    tops: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for page in pages:
-        for line in _margin_lines(page):
-            tops[_key(line), page.number].append(line.top)
-    counts = Counter(key for key, _ in tops)
-    # The printed page number minus the page's place in the file, if most pages agree on
-    # it.
-    offsets: Counter[int] = Counter()
-    for page in pages:
-        numbers = {
-            int(a or b)
-            for line in _margin_lines(page)
-            for a, b in _OUTER_NUMBER.findall(line.text)
-        }
-        offsets.update(number - page.number for number in numbers)
-    ((offset, count),) = offsets.most_common(1) or [(0, 0)]
-    numbered = count > max(1, len(pages) / 2)
-    needed = 2 if len(pages) > 3 else 1
+    margins = _Margins(pages)
     for page in pages:
         running = _contents_lines(page)
         for line in _margin_lines(page):
-            number = _PAGE_NUMBER.match(line.text)
-            key = _key(line)
-            others = counts[key] - 1
-            repeated = 0
-            # Headers change with the chapter, and differ between left and right pages.
-            for at in range(page.number - 4, page.number + 5):
-                beside = tops.get((key, at), ()) if at != page.number else ()
-                repeated += any(abs(top - line.top) <= 4.0 for top in beside)
-            # A whole line of words that is in the margin of many pages may move.
-            share = 1 / 3 if len(key) >= 12 else 2 / 3
-            everywhere = others >= share * len(pages) and key.isalpha()
-            is_page_number = (
-                numbered
-                and number
-                and number[1].isdigit()
-                and int(number[1]) - page.number == offset
-            )
-            if (
-                is_page_number
-                or repeated >= needed
-                or (everywhere and others >= _MIN_REPEATED)
-            ):
+            if margins.is_running(line, page.number):
                 running.add(id(line))
-                removed.setdefault(key, line.text)
+                removed.setdefault(_key(line), line.text)
         if running:
             kept = [
                 [block for block in column if id(block) not in running]
@@ -501,6 +473,63 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
             ]
             page.columns = [column for column in kept if column]
     return tuple(removed.values())
+
+
+class _Margins:
+    """What stands in the margins of all pages, to tell what repeats there."""
+
+    def __init__(self, pages: Sequence[PageText]) -> None:
+        self._pages = len(pages)
+        self._tops: dict[tuple[str, int], list[float]] = defaultdict(list)
+        for page in pages:
+            for line in _margin_lines(page):
+                self._tops[_key(line), page.number].append(line.top)
+        self._counts = Counter(key for key, _ in self._tops)
+        self._offset = _page_offset(pages)
+
+    def is_running(self, line: Line, page: int) -> bool:
+        """Return whether a line in the margin of a page is a running header or footer
+        or its number.
+        """
+        number = _PAGE_NUMBER.match(line.text)
+        printed = int(number[1]) if number and number[1].isdigit() else None
+        if printed is not None and printed - page == self._offset:
+            return True
+        if self._repeated_near(line, page) >= (2 if self._pages > 3 else 1):
+            return True
+        # A whole line of words that is in the margin of many pages may move.
+        key = _key(line)
+        share = 1 / 3 if len(key) >= 12 else 2 / 3
+        needed = max(_MIN_REPEATED, share * self._pages)
+        return key.isalpha() and self._counts[key] - 1 >= needed
+
+    def _repeated_near(self, line: Line, page: int) -> int:
+        """Return how many of the eight pages around have the line at the same height:
+        headers change with the chapter, and differ between left and right pages.
+        """
+        repeated = 0
+        for number in range(page - 4, page + 5):
+            if number == page:
+                continue
+            tops = self._tops.get((_key(line), number), ())
+            repeated += any(abs(top - line.top) <= 4.0 for top in tops)
+        return repeated
+
+
+def _page_offset(pages: Sequence[PageText]) -> int | None:
+    """Return the printed page number minus the page's place in the file, if most pages
+    agree on it.
+    """
+    offsets: Counter[int] = Counter()
+    for page in pages:
+        numbers = {
+            int(first or last)
+            for line in _margin_lines(page)
+            for first, last in _OUTER_NUMBER.findall(line.text)
+        }
+        offsets.update(number - page.number for number in numbers)
+    ((offset, count),) = offsets.most_common(1) or [(0, 0)]
+    return offset if count > max(1, len(pages) / 2) else None
 
 
 _CONTENTS_LINE = re.compile(r"(?:\.\s?){5,}\s*(?:(\d{1,3})|[ivxlc]{1,6})\s*$")

@@ -5,10 +5,13 @@ of text per row.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain, pairwise
+from typing import Any
+
+from pdfplumber.table import Table
 
 from ....domain.documents import SECTION_SEPARATOR
 from ....domain.tables import Headings
@@ -123,31 +126,35 @@ def columns_of(rows: Rows) -> list[Span]:
     size = min(word.size for word in several[0])
     left = min(row[0].x0 for row in rows)
     right = max(word.x1 for row in rows for word in row)
-    # How many rows cover each half point from the left.
-    rows_at = Counter(
-        chain.from_iterable(
-            {
-                at
-                for word in row
-                for at in range(
-                    int(2 * (word.x0 - left)), int(2 * (word.x1 - left)) + 1
-                )
-            }
-            for row in several
-        )
-    )
-    width = int(2 * (right - left)) + 2
-    white = merge_spans(
-        ((at, at + 1) for at in range(width) if rows_at[at] <= len(several) // 40), 0
-    )
     min_width = (0.3 if len(several) > 5 else 0.7) * size
-    inner = [
-        (left + a / 2, left + b / 2)
-        for a, b in white
-        if a > 0 and b < width - 1 and (b - a) / 2 >= min_width
-    ]
+    inner = _white_between(several, left, right, min_width)
     edges = [left, *chain.from_iterable(inner), right]
     return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _white_between(
+    rows: Rows, left: float, right: float, min_width: float
+) -> list[Span]:
+    """Return the white stripes within ``left`` and ``right`` that (nearly) all rows
+    share.
+    """
+    # How many rows cover each half point from the left.
+    rows_at: Counter[int] = Counter()
+    for row in rows:
+        covered: set[int] = set()
+        for word in row:
+            end = int(2 * (word.x1 - left)) + 1
+            covered.update(range(int(2 * (word.x0 - left)), end))
+        rows_at.update(covered)
+    width = int(2 * (right - left)) + 2
+    white = merge_spans(
+        ((at, at + 1) for at in range(width) if rows_at[at] <= len(rows) // 40), 0
+    )
+    return [
+        (left + start / 2, left + end / 2)
+        for start, end in white
+        if start > 0 and end < width - 1 and (end - start) / 2 >= min_width
+    ]
 
 
 def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
@@ -227,52 +234,84 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[TextRow]:
     """Return the rows. Wrapped cells are joined; a label alone in its row groups the
     rows below it.
     """
-    body: list[TextRow] = []
-    groups: list[_Group] = []
-    label: Word | None = None
+    body = _Body(columns)
     for row in rows:
-        cells = cells_of(row, columns)
-        filled = list(filter(None, cells))
-        # Several figures without a label are a row of their own, not the rest of the
-        # row above.
-        if (
-            not cells[0]
-            and body
-            and not (len(filled) > 1 and all(map(is_number, filled)))
-        ):
-            body[-1].cells = list(map(join_lines, body[-1].cells, cells))
+        body.add(row)
+    return body.finish()
+
+
+class _Body:
+    """Rows of a table while its lines are read, with the labels above them."""
+
+    def __init__(self, columns: Sequence[Span]) -> None:
+        self._columns = columns
+        self._rows: list[TextRow] = []
+        self._groups: list[_Group] = []
+        self._label: Word | None = None
+        """Where the last row's label begins, while it may continue."""
+
+    def add(self, line: Sequence[Word]) -> None:
+        cells = cells_of(line, self._columns)
+        if self._rows and not cells[0] and not _are_figures(cells):
+            last = self._rows[-1]
+            last.cells = [
+                join_lines(above, cell)
+                for above, cell in zip(last.cells, cells, strict=True)
+            ]
         elif any(cells[1:]):
-            if groups and not groups[-1].used and cells[0][:1].islower():
-                # The label began in the line above.
-                cells[0] = join_lines(groups.pop().name, cells[0])
-            for group in groups:
-                group.used = True
-            body.append(TextRow(cells, tuple(group.name for group in groups)))
-            label = row[0]
-        elif (
-            label
-            is not None  # it continues in this line: a little indented and close below
-            and 0.5 < row[0].x0 - label.x0 < 1.5 * label.size
-            and row[0].top - label.bottom < 0.6 * label.size
-            and row[0].bold == label.bold
-        ):
-            body[-1].cells[0] = join_lines(body[-1].cells[0], cells[0])
+            self._add_row(line, cells)
+        elif self._label is not None and _continues_label(line[0], self._label):
+            last = self._rows[-1]
+            last.cells[0] = join_lines(last.cells[0], cells[0])
         else:
-            label = None
-            kept = [
-                group for group in groups if group.x < row[0].x0 - 0.4 * row[0].size
-            ]
-            body += [
-                group.row(columns)
-                for group in groups
-                if group not in kept and not group.used
-            ]
-            groups = [*kept, _Group(row[0].x0, cells[0])]
-    # A total in the last row only is the table's, not its last group's.
-    totals = [row for row in body if row.groups and row.cells[0].lower() == "total"]
-    if totals and totals == body[-1:]:
-        body[-1].groups = ()
-    return body + [group.row(columns) for group in groups if not group.used]
+            self._add_group(line[0], cells[0])
+
+    def _add_row(self, line: Sequence[Word], cells: list[str]) -> None:
+        groups = self._groups
+        if groups and not groups[-1].used and cells[0][:1].islower():
+            # The label began in the line above.
+            cells[0] = join_lines(groups.pop().name, cells[0])
+        for group in groups:
+            group.used = True
+        self._rows.append(TextRow(cells, tuple(group.name for group in groups)))
+        self._label = line[0]
+
+    def _add_group(self, first: Word, name: str) -> None:
+        """Begin a group: it ends those that are indented as far or farther."""
+        self._label = None
+        kept = []
+        for group in self._groups:
+            if group.x < first.x0 - 0.4 * first.size:
+                kept.append(group)
+            elif not group.used:
+                self._rows.append(group.row(self._columns))
+        self._groups = [*kept, _Group(first.x0, name)]
+
+    def finish(self) -> list[TextRow]:
+        rows = self._rows
+        # A total in the last row only is the table's, not its last group's.
+        totals = [row for row in rows if row.groups and row.cells[0].lower() == "total"]
+        if totals and totals == rows[-1:]:
+            rows[-1].groups = ()
+        unused = [group for group in self._groups if not group.used]
+        return rows + [group.row(self._columns) for group in unused]
+
+
+def _are_figures(cells: Sequence[str]) -> bool:
+    """Return whether the cells are several figures: without a label they are a row of
+    their own, not the rest of the row above.
+    """
+    filled = [cell for cell in cells if cell]
+    return len(filled) > 1 and all(is_number(cell) for cell in filled)
+
+
+def _continues_label(first: Word, label: Word) -> bool:
+    """Return whether a line goes on with a label: a little indented, close below."""
+    return (
+        0.5 < first.x0 - label.x0 < 1.5 * label.size
+        and first.top - label.bottom < 0.6 * label.size
+        and first.bold == label.bold
+    )
 
 
 @dataclass(eq=False, slots=True)
@@ -324,27 +363,38 @@ def _chains(ruled: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
                 break
         else:
             chains.append([rule])
-    # Labels stand to the left of the rules, below a single longer rule: the chain is
-    # extended along it.
     single = [group[0] for group in chains if len(group) == 1]
     for group in chains:
-        for wide in single if len(group) >= _MIN_ROWS else ():
-            through = (
-                group[0].y < wide.y < group[-1].y and abs(wide.x1 - group[0].x1) < _SAME
-            )
-            if through and wide.x0 < group[0].x0 - _SAME:
-                rules = sorted([*group, wide], key=lambda rule: rule.y)
-                group[:] = [Rule(wide.x0, rule.x1, rule.y) for rule in rules]
+        if len(group) >= _MIN_ROWS:
+            _extend_left(group, single)
     borders = sorted(page.vertical_edges, key=lambda edge: edge["top"])
     for group in chains:
         last = group[-1]
-        end = group[-1].y
-        for edge in borders:
-            if last.x0 < edge["x0"] < last.x1 and edge["top"] - end < _SAME:
-                end = max(end, edge["bottom"])
+        end = _end_of_borders(last, borders)
         if end - last.y > _SAME:  # only the borders of the columns close the table
             group.append(Rule(last.x0, last.x1, end))
     return [group for group in chains if len(group) > 1]
+
+
+def _end_of_borders(last: Rule, borders: Sequence[Mapping[str, Any]]) -> float:
+    """Return where the vertical borders end that go on below a rule."""
+    end = last.y
+    for edge in borders:
+        if last.x0 < edge["x0"] < last.x1 and edge["top"] - end < _SAME:
+            end = max(end, edge["bottom"])
+    return end
+
+
+def _extend_left(group: list[Rule], single: Sequence[Rule]) -> None:
+    """Extend a chain along a single longer rule through it, in place: labels stand to
+    the left of the chain's rules.
+    """
+    for wide in single:
+        is_through = group[0].y < wide.y < group[-1].y
+        ends_alike = abs(wide.x1 - group[0].x1) < _SAME
+        if is_through and ends_alike and wide.x0 < group[0].x0 - _SAME:
+            rules = sorted([*group, wide], key=lambda rule: rule.y)
+            group[:] = [Rule(wide.x0, rule.x1, rule.y) for rule in rules]
 
 
 def _within(word: Word, top: Rule, bottom: Rule) -> bool:
@@ -360,23 +410,14 @@ def _between(
     parts: list[list[list[Word]]] = []
     for upper, lower in pairwise(rules):
         rows = rows_of(word for word in words if _within(word, upper, lower))
-        if not any(len(pieces_of(row, WIDE)) > 1 for row in rows) or (
-            parts and any(CAPTION.match(line_of(row).text) for row in rows)
-        ):
-            break  # in the second case another table begins there
+        if not any(len(pieces_of(row, WIDE)) > 1 for row in rows):
+            break
+        if parts and any(CAPTION.match(line_of(row).text) for row in rows):
+            break  # another table begins there
         parts.append(rows)
     if not parts:
         return None, 1
-    head, body = _split_header(parts[0])
-    if len(parts) > 1:
-        # The header takes more than one part if figures begin later.
-        figures = (at for at, part in enumerate(parts) if any(map(_is_figures, part)))
-        above = next(figures, 1)
-        if above:
-            head = list(chain(*parts[:above]))
-            body = list(chain(*parts[above:]))
-        else:
-            body = [*body, *chain(*parts[1:])]
+    head, body = _head_and_body(parts)
     top = rules[0]
     bottom = rules[len(parts)]
     spanners = [
@@ -393,6 +434,20 @@ def _between(
         has_header=len(parts) > 1,
     )
     return table, len(parts) if table else 1
+
+
+def _head_and_body(parts: Sequence[list[list[Word]]]) -> tuple[Rows, Rows]:
+    """Split what stands between rules into header and rows; the header takes more than
+    one part if figures begin later.
+    """
+    head, body = _split_header(parts[0])
+    if len(parts) == 1:
+        return head, body
+    figures = (at for at, part in enumerate(parts) if any(map(_is_figures, part)))
+    above = next(figures, 1)
+    if above:
+        return list(chain(*parts[:above])), list(chain(*parts[above:]))
+    return head, [*body, *chain(*parts[1:])]
 
 
 def _is_figures(row: Sequence[Word]) -> bool:
@@ -509,53 +564,58 @@ def bordered_tables(
     rules = page_rules(page, joined=_BROKEN)
     tables = []
     for bordered in page.find_tables():
-        x0, top, x1, bottom = bordered.bbox
-        wider = [
-            r
-            for r in rules
-            if top - 2 < r.y < bottom - 2 and (r.x0 < x0 - _SAME or r.x1 > x1 + _SAME)
-        ]
-        if wider:
-            continue  # the outer columns have no border: `ruled_tables` finds it
-        if 2 * sum(sum(map(bool, row.cells)) == 1 for row in bordered.rows) > len(
-            bordered.rows
-        ):
-            continue  # borders around rows only: `ruled_tables` finds the columns
-        inside = [
-            word for word in words if x0 <= word.x <= x1 and top <= word.y <= bottom
-        ]
-        spans = [(column.bbox[0], column.bbox[2]) for column in bordered.columns]
-        spans = [
-            (x0, min(x1, after))
-            for (x0, x1), (after, _) in pairwise([*spans, (x1, x1)])
-        ]
+        if not _has_all_borders(bordered, rules):
+            continue  # `ruled_tables` finds it
+        inside = _words_inside(bordered.bbox, words)
         grid, used = _grid([row.cells for row in bordered.rows], inside)
-        continued = before if top < page.height / 4 else None
-        grid, spans = _without_gaps(grid, spans)
-        titles = []  # a row of one cell above the others names the table
-        while len(grid) > 2:
-            filled = [text for text, _ in grid[0] if text]
-            if len(filled) > 1 or not label(filled[0]):
-                break
-            titles += filled
-            del grid[0]
+        grid, spans = _without_gaps(grid, _spans_between(bordered))
+        titles = _take_titles(grid)
+        continued = before if bordered.bbox[1] < page.height / 4 else None
         header, body = _headed(grid, spans, continued)
-        if (
-            len(grid) < (1 if continued and header is continued.header else 2)
-            or len(spans) < 2
-        ):
+        min_rows = 1 if continued and header is continued.header else 2
+        if len(grid) < min_rows or len(spans) < 2:
             continue
-        tables.append(
-            PageTable(
-                header,
-                _bordered_rows(body, grid[-len(body) :]),
-                spans,
-                *bordered.bbox,
-                titles,
-            )
-        )
+        rows = _bordered_rows(body, grid[-len(body) :])
+        tables.append(PageTable(header, rows, spans, *bordered.bbox, titles))
         words = [word for word in words if id(word) not in used]
     return tables, words
+
+
+def _has_all_borders(bordered: Table, rules: Sequence[Rule]) -> bool:
+    """Return whether the table has borders around its outer columns, and not around
+    rows only.
+    """
+    x0, top, x1, bottom = bordered.bbox
+    for rule in rules:
+        is_wider = rule.x0 < x0 - _SAME or rule.x1 > x1 + _SAME
+        if is_wider and top - 2 < rule.y < bottom - 2:
+            return False
+    single = [row for row in bordered.rows if len([c for c in row.cells if c]) == 1]
+    return 2 * len(single) <= len(bordered.rows)
+
+
+def _spans_between(bordered: Table) -> list[Span]:
+    """Return the columns, each up to the beginning of the next."""
+    spans = [(column.bbox[0], column.bbox[2]) for column in bordered.columns]
+    right = bordered.bbox[2]
+    return [
+        (x0, min(x1, after))
+        for (x0, x1), (after, _) in pairwise([*spans, (right, right)])
+    ]
+
+
+def _take_titles(grid: list[list["_Cell"]]) -> list[str]:
+    """Take the rows of one cell above the others, which name the table, from the
+    grid.
+    """
+    titles: list[str] = []
+    while len(grid) > 2:
+        filled = [text for text, _ in grid[0] if text]
+        if len(filled) > 1 or not label(filled[0]):
+            break
+        titles.extend(filled)
+        del grid[0]
+    return titles
 
 
 def _bordered_rows(
@@ -586,27 +646,34 @@ def _grid(
     grid: list[list[_Cell]] = []
     used: set[int] = set()
     for cells in rows:
-        low = min(cell[1] for cell in cells if cell)
-        high = max(cell[3] for cell in cells if cell)
+        boxes = [box for box in cells if box]
+        low = min(box[1] for box in boxes)
+        high = max(box[3] for box in boxes)
         beside = [word for word in words if low <= word.y <= high]
-        inside = [
-            [
-                w
-                for w in beside
-                if box and box[0] <= w.x <= box[2] and box[1] <= w.y <= box[3]
-            ]
-            for box in cells
-        ]
-        used |= {id(word) for cell in inside for word in cell}
-        if without_rules := _rows_without_rules(cells, inside):
-            grid += [list(zip(row, cells, strict=True)) for row in without_rules]
-            continue
-        texts = [
-            reduce(join_lines, (line_of(row).text for row in rows_of(cell)), "")
-            for cell in inside
-        ]
-        grid.append(list(zip(texts, cells, strict=True)))
-    return [row for row in grid if any(text for text, _ in row)], used
+        inside = [_words_inside(box, beside) for box in cells]
+        used.update(id(word) for word in chain.from_iterable(inside))
+        rows_of_texts = _rows_without_rules(cells, inside)
+        if not rows_of_texts:
+            rows_of_texts = [[_joined(cell) for cell in inside]]
+        for texts in rows_of_texts:
+            grid.append(list(zip(texts, cells, strict=True)))
+    return [row for row in grid if _has_text(row)], used
+
+
+def _has_text(row: Sequence[_Cell]) -> bool:
+    return any(text for text, _ in row)
+
+
+def _words_inside(box: Box | None, words: Sequence[Word]) -> list[Word]:
+    if box is None:
+        return []
+    x0, top, x1, bottom = box
+    return [word for word in words if x0 <= word.x <= x1 and top <= word.y <= bottom]
+
+
+def _joined(cell: Sequence[Word]) -> str:
+    """Return the text of a cell, its lines joined."""
+    return reduce(join_lines, (line_of(row).text for row in rows_of(cell)), "")
 
 
 def _without_gaps(
@@ -617,31 +684,38 @@ def _without_gaps(
     """
     groups: list[list[int]] = []
     for at in range(len(spans)):
-        filled = [bool(row[at][0]) for row in grid]
-        if not any(filled):
+        if not any(row[at][0] for row in grid):
             continue
-        # A column of less than nine points between borders is the gap of a double
-        # border.
-        narrow = bool(groups) and (
-            groups[-1][-1] + 1 < at
-            or min(_width(spans[at]), _width(spans[at - 1])) < 9.0
-        )
-        apart = narrow and any(
-            has and any(row[place][0] for place in groups[-1])
-            for has, row in zip(filled, grid, strict=True)
-        )
-        if groups and narrow and not apart:
+        if groups and _is_gap(groups[-1], at, grid, spans):
             groups[-1].append(at)
         else:
             groups.append([at])
-    joined = [
-        [
-            next((row[at] for at in group if row[at][0]), row[group[0]])
-            for group in groups
-        ]
-        for row in grid
-    ]
+    joined = [[_first_filled(row, group) for group in groups] for row in grid]
     return joined, [(spans[group[0]][0], spans[group[-1]][1]) for group in groups]
+
+
+def _is_gap(
+    group: Sequence[int],
+    at: int,
+    grid: Sequence[Sequence[_Cell]],
+    spans: Sequence[Span],
+) -> bool:
+    """Return whether a column belongs to the columns before it: only the gap of a
+    double border is between them, or is one of them, and no row fills both.
+    """
+    is_next = group[-1] + 1 == at
+    # A column of less than nine points between borders is such a gap.
+    if is_next and min(_width(spans[at]), _width(spans[at - 1])) >= 9.0:
+        return False
+    filled = [row for row in grid if row[at][0]]
+    return not any(row[place][0] for row in filled for place in group)
+
+
+def _first_filled(row: Sequence[_Cell], group: Sequence[int]) -> _Cell:
+    for at in group:
+        if row[at][0]:
+            return row[at]
+    return row[group[0]]
 
 
 def _width(span: Span) -> float:
@@ -659,19 +733,21 @@ def _rows_without_rules(
     spans = [(cell[0], cell[2]) for cell in cells if cell]
     if len(lines) < _MIN_ROWS or len(spans) < len(cells) or len(spans) < 2:
         return []
-    rows = [cells_of(line, spans) for line in lines]
-    figures = [cell for row in rows for cell in row[1:] if cell]
-    with_figures = sum(bool(row[0]) and any(row[1:]) for row in rows)
-    if (
-        not figures
-        or not all(map(is_number, figures))
-        or with_figures < max(_MIN_ROWS, 0.7 * len(lines))
-    ):
+    if not _are_rows_of_figures([cells_of(line, spans) for line in lines]):
         return []
     return [
         [SECTION_SEPARATOR.join([*(row.groups or ()), row.cells[0]]), *row.cells[1:]]
         for row in body_of(lines, spans)
     ]
+
+
+def _are_rows_of_figures(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether only figures stand beside labels, in most of the lines."""
+    figures = [cell for row in rows for cell in row[1:] if cell]
+    if not figures or not all(is_number(cell) for cell in figures):
+        return False
+    with_figures = [row for row in rows if row[0] and any(row[1:])]
+    return len(with_figures) >= max(_MIN_ROWS, 0.7 * len(rows))
 
 
 def _headed(
@@ -688,21 +764,35 @@ def _headed(
         if row[0] == ("", None) and body:
             texts[0] = body[-1][0]
         body.append(texts)
-        names = list(texts)
-        for text, cell in row:
-            for place, (x0, x1) in enumerate(columns):
-                if text and cell and cell[0] <= (x0 + x1) / 2 <= cell[2]:
-                    names[place] = text
-        spread.append(names)
-    if (
-        before is not None
-        and any(before.header)
-        and body[0] != before.header
-        and len(columns) == len(before.columns)
-    ):
-        ends = zip(chain(*columns), chain(*before.columns), strict=True)
-        if all(abs(end - other) < _SAME for end, other in ends):
-            return before.header, body
+        spread.append(_spread(row, columns))
+    if before is not None and _is_continued(before, body[0], columns):
+        return before.header, body
     header = heading_rows(spread)
     header += [""] * (len(columns) - len(header))
     return header, body[-len(spread) :]
+
+
+def _spread(row: Sequence[_Cell], columns: Sequence[Span]) -> list[str]:
+    """Return the texts of a row, each in all columns that its cell goes over."""
+    names = [text for text, _ in row]
+    for text, cell in row:
+        if not text or cell is None:
+            continue
+        for place, (x0, x1) in enumerate(columns):
+            if cell[0] <= (x0 + x1) / 2 <= cell[2]:
+                names[place] = text
+    return names
+
+
+def _is_continued(
+    before: PageTable, first: Sequence[str], columns: Sequence[Span]
+) -> bool:
+    """Return whether a table without a header of its own has the columns of the one
+    before.
+    """
+    if not any(before.header) or first == before.header:
+        return False
+    if len(columns) != len(before.columns):
+        return False
+    ends = zip(chain(*columns), chain(*before.columns), strict=True)
+    return all(abs(end - other) < _SAME for end, other in ends)

@@ -5,7 +5,7 @@ down from the top of the page.
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -254,23 +254,21 @@ def _with_small_capitals(words: list[Word]) -> list[Word]:
     for word in words:
         if len(word.text) == 1 and word.text.isupper():
             initials[round(word.x1)].append(word)
+    if not initials:
+        return words
     joined: set[int] = set()
-    for word in words if initials else ():
-        near = (
-            initial
-            for at in (-2, -1, 0, 1, 2)
-            for initial in initials[round(word.x0) + at]
-        )
-        larger = (one for one in near if 0.6 < word.size / one.size < 0.95)
+    for word in words:
+        if not word.text.isupper():
+            continue
         first = next(
-            (one for one in larger if abs(one.bottom - word.bottom) < 0.15 * one.size),
+            (
+                initial
+                for initial in _ending_near(initials, word.x0)
+                if _is_larger_initial(initial, word)
+            ),
             None,
         )
-        if (
-            first is not None
-            and word.text.isupper()
-            and word.x0 - first.x1 < _SPACE * first.size
-        ):
+        if first is not None and word.x0 - first.x1 < _SPACE * first.size:
             first.text = first.text + word.text
             first.x1 = word.x1
             first.size = word.size
@@ -278,16 +276,25 @@ def _with_small_capitals(words: list[Word]) -> list[Word]:
     return [word for word in words if id(word) not in joined]
 
 
+def _ending_near(ends: Mapping[int, Sequence[Word]], x: float) -> Iterator[Word]:
+    """Yield the words that end within about two points of ``x``; ``ends`` has them by
+    the rounded end.
+    """
+    for point in range(round(x) - 2, round(x) + 3):
+        yield from ends.get(point, ())
+
+
+def _is_larger_initial(initial: Word, word: Word) -> bool:
+    """Return whether small capitals could follow this initial on its line."""
+    on_line = abs(initial.bottom - word.bottom) < 0.15 * initial.size
+    return on_line and 0.6 < word.size / initial.size < 0.95
+
+
 def _with_scripts(words: list[Word]) -> list[Word]:
     """Join a raised figure to the number before it as "2023⁴", and a lowered one to the
     letters before it as "CO2".
     """
-    usual = max((word.size for word in words), default=0.0)
-    small = [
-        w
-        for w in words
-        if w.size < _SCRIPT * usual and (len(w.text) == 1 or w.text.isdecimal())
-    ]
+    small = _small_words(words)
     if not small:
         return words
     ends: dict[int, list[Word]] = defaultdict(list)
@@ -295,39 +302,54 @@ def _with_scripts(words: list[Word]) -> list[Word]:
         ends[round(word.x1)].append(word)
     joined: set[int] = set()
     for script in small:
-        near = (
-            word for at in (-2, -1, 0, 1, 2) for word in ends[round(script.x0) + at]
-        )
-        base = next(
-            (
-                w
-                for w in near
-                if _SCRIPT * w.size > script.size
-                and w.top - 2 < script.y < w.bottom + 2
-            ),
-            None,
-        )
+        beside = _ending_near(ends, script.x0)
+        base = next((word for word in beside if _is_beside(script, word)), None)
         if base is None or script.x0 - base.x1 > 2 * _SPACE * base.size:
             continue
-        raised = base.bottom - script.bottom > 0.15 * base.size
-        lowered = script.y - base.y > 0.1 * base.size
-        if (
-            raised
-            and script.text.isdecimal()
-            and (base.text[-1].isdigit() or NOTED.search(base.text))
-        ):
-            base.text += script.text.translate(SUPERSCRIPTS)
-        elif base.text[-1].isalpha() and (
-            (raised and script.text.isdecimal())
-            or (lowered and script.text.isalnum() and base.size > script.size)
-        ):
-            base.text += script.text
-        else:
+        added = _script_text(script, base)
+        if not added:
             continue
+        base.text += added
         base.x1 = max(base.x1, script.x1)
         ends[round(base.x1)].append(base)
         joined.add(id(script))
     return [word for word in words if id(word) not in joined]
+
+
+def _small_words(words: Sequence[Word]) -> list[Word]:
+    """Return the numbers and single letters that are much smaller than the largest
+    word.
+    """
+    largest = max((word.size for word in words), default=0.0)
+    return [
+        word
+        for word in words
+        if word.size < _SCRIPT * largest
+        and (len(word.text) == 1 or word.text.isdecimal())
+    ]
+
+
+def _is_beside(script: Word, word: Word) -> bool:
+    """Return whether a word is large enough for a script, at the same height."""
+    is_larger = _SCRIPT * word.size > script.size
+    return is_larger and word.top - 2 < script.y < word.bottom + 2
+
+
+def _script_text(script: Word, base: Word) -> str:
+    """Return what a small figure or letter adds to the word before it, "" if it does
+    not belong to that.
+    """
+    is_raised_figure = (
+        script.text.isdecimal() and base.bottom - script.bottom > 0.15 * base.size
+    )
+    if is_raised_figure and (base.text[-1].isdigit() or NOTED.search(base.text)):
+        return script.text.translate(SUPERSCRIPTS)
+    if not base.text[-1].isalpha():
+        return ""
+    is_lowered = script.y - base.y > 0.1 * base.size and base.size > script.size
+    if is_raised_figure or (is_lowered and script.text.isalnum()):
+        return script.text
+    return ""
 
 
 def _without_doubled(chars: list[Char]) -> list[Char]:
