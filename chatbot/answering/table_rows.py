@@ -15,7 +15,7 @@ from textwrap import shorten
 
 from ..domain import Chunk, ReportedFigure, Scope
 from ..domain.documents import SECTION_SEPARATOR, Quotation
-from ..domain.protocols import Passages
+from ..domain.protocols import Catalog, Passages
 from ..domain.scope import NamedYears
 from ..domain.tables import Texts
 from ..language.analysis import LETTERS_PATTERN, STOP_WORDS, TERM_PATTERN, has_term
@@ -255,6 +255,7 @@ class RowReader:
     """Reads questions against the tables of documents. ``language``: of the reports."""
 
     passages: Passages
+    catalog: Catalog
     tables: FigureTables
     language: str
 
@@ -280,13 +281,14 @@ class RowReader:
         """
         found = FoundTables([], [])
         query = " ".join(asked.words)
-        if not query:
+        scope = turn.question.scope
+        if not query or not self.catalog.holdings(scope).with_tables:
             return found
         count = len(asked.words)
         least = count * (1 - LACKING)
-        scope = turn.question.scope
         matches = self.passages.keyword_search(query, top_k=PASSAGES, scope=scope)
         ids = [match.chunk_id for match in matches]
+        ids = [chunk_id for chunk_id in ids if self._may_be_table(chunk_id)]
         by_id = {chunk.id: chunk for chunk in self.passages.get(ids)}
         of_document: dict[str, list[RowFigures]] = defaultdict(list)
         covered: dict[str, Words] = defaultdict(Words)
@@ -309,6 +311,14 @@ class RowReader:
                 found.whole.extend(tables)
                 break
         return found
+
+    def _may_be_table(self, chunk_id: str) -> bool:
+        """Return whether a passage is of a report that may have tables: the others need
+        not be read.
+        """
+        document_id, _ = Chunk.version_of(chunk_id)
+        counts = self.catalog.heading_counts(document_id)
+        return counts is None or counts.tables != 0
 
     def names_row(self, turn: Turn, chunks: Sequence[Chunk]) -> bool:
         """Return whether a question names a row of the table of one of these passages,

@@ -225,11 +225,13 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class HeadingCounts:
     """The different headings of a document, and how many of them are indicators: a
-    figure stands below that is of the heading itself.
+    figure stands below that is of the heading itself. ``tables``: its passages with
+    figures of the cells of a table; None = an older release did not count them.
     """
 
     headings: int
     indicators: int
+    tables: int | None = None
 
 
 def series_of(title: str, metadata: Mapping[str, Value]) -> tuple[Value | None, ...]:
@@ -370,7 +372,13 @@ class DocumentRecord:
     @property
     def is_counted(self) -> bool:
         """True if all is known that is counted of its passages."""
-        return self.has_mentions and self.heading_counts is not None
+        counts = self.heading_counts
+        return self.has_mentions and counts is not None and counts.tables is not None
+
+    @property
+    def may_have_tables(self) -> bool:
+        """True unless it is known that no passage has figures of a table's cells."""
+        return self.heading_counts is None or self.heading_counts.tables != 0
 
     @property
     def is_hidden(self) -> bool:
@@ -455,15 +463,26 @@ class Holdings:
     chunks: int = 0
     ready_chunks: int = 0
     """Counts of ready documents only."""
+    with_tables: int = 0
+    """Reports that may have figures in the cells of tables."""
 
     @classmethod
     def of(cls, counted: Iterable[tuple[DocumentRecord, int]]) -> "Holdings":
         """Add up reports, each with the number of its passages that count."""
-        rows = [(record.status, count) for record, count in counted]
+        rows = []
+        with_tables = 0
+        for record, count in counted:
+            rows.append((record.status, count))
+            with_tables += int(record.may_have_tables)
         ready = [count for status, count in rows if status == "ready"]
         pending = sum(status == "pending" for status, _ in rows)
         return cls(
-            len(rows), pending, len(ready), sum(count for _, count in rows), sum(ready)
+            documents=len(rows),
+            pending=pending,
+            ready=len(ready),
+            chunks=sum(count for _, count in rows),
+            ready_chunks=sum(ready),
+            with_tables=with_tables,
         )
 
     def plus(self, other: "Holdings", sign: int = 1) -> "Holdings":

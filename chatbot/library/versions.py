@@ -66,17 +66,20 @@ def with_parts(record: DocumentRecord, parts: tuple[Part, ...]) -> DocumentRecor
 def heading_counts(
     chunks: Iterable[Chunk], figures: AnyOf[tuple[str, str]]
 ) -> HeadingCounts:
-    """Count the headings of a document's passages. ``figures``: the passage and the
-    heading of each figure.
+    """Count the headings of a document's passages, and those of tables. ``figures``:
+    the passage and the heading of each figure.
     """
     headings = set[str]()
     indicators = set[str]()
+    tables = 0
     for chunk in chunks:
+        if chunk.statements:
+            tables += 1
         if chunk.heading and not chunk.is_summary:
             headings.add(chunk.heading)
             if (chunk.id, chunk.heading) in figures:
                 indicators.add(chunk.heading)
-    return HeadingCounts(len(headings), len(indicators))
+    return HeadingCounts(len(headings), len(indicators), tables)
 
 
 def read_figures(

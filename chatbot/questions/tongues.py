@@ -98,11 +98,23 @@ def word_keys(text: str, language: str) -> frozenset[str]:
     return frozenset(word_key(word, language) for word in _TOKEN.findall(text))
 
 
-def telling_keys(text: str, language: str) -> frozenset[str]:
-    """Return the keys of the words of a text that ask for something."""
-    idle = _phrases(language).idle
-    words = [word for word in _TOKEN.findall(text) if normalise(word) not in idle]
-    return frozenset(word_key(word, language) for word in words)
+def telling_keys(text: str, language: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the keys of the words of a text that ask for something, and those of all
+    its words.
+    """
+    telling: set[str] = set()
+    every: set[str] = set()
+    for word in _TOKEN.findall(text):
+        key = word_key(word, language)
+        every.add(key)
+        if not _is_idle(word, language):
+            telling.add(key)
+    return frozenset(telling), frozenset(every)
+
+
+@lru_cache(maxsize=16384)
+def _is_idle(word: str, language: str) -> bool:
+    return normalise(word) in _phrases(language).idle
 
 
 def read_pieces(reading: Reading, language: str, known: Container[str]) -> list[Piece]:

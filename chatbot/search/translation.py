@@ -75,9 +75,8 @@ class _Phrases:
         for entry in entries:
             texts = [*entry.translations.get(CODES[language], ()), *entry.other_words]
             phrases = [telling_keys(text, language) for text in texts]
-            for keys, text in zip(phrases, texts, strict=True):
-                self.pairs.append((keys, word_keys(text, language), entry))
-            self.counts.update(frozenset().union(*phrases))
+            self.pairs += [(keys, every, entry) for keys, every in phrases]
+            self.counts.update(frozenset().union(*(keys for keys, _ in phrases)))
 
     def weight(self, key: str) -> float:
         full = log(2 + len(self.entries) / (1 + self.counts[key]))

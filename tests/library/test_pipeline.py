@@ -3,6 +3,7 @@ R-B1).
 """
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from chatbot.domain.documents import HeadingCounts, Mentions
 from chatbot.domain.errors import LoadError
 from chatbot.domain.scope import Values
 from chatbot.library.pipeline import Ingested
+from chatbot.library.sources import Source
 from chatbot.questions.reading import read_names
 from chatbot.search.subjects import missing_subject
 from tests.conftest import KENYA_2023, AddReport
@@ -118,8 +120,27 @@ def test_a_report_counts_its_headings_and_those_that_are_indicators(
     )
     services.ingesting.ingestor.ingest(Document("d1", "n", "t", "s", KENYA, sections))
     counts = services.storage.documents.heading_counts("d1")
-    assert counts == HeadingCounts(headings=2, indicators=1)
+    assert counts == HeadingCounts(headings=2, indicators=1, tables=0)
     assert services.storage.documents.heading_counts("unknown") is None
+
+
+def test_reports_that_may_have_tables_are_counted(
+    services: Services, kenya: Ingested, tmp_path: Path
+) -> None:
+    documents = services.storage.documents
+    assert documents.holdings(Scope()).with_tables == 0
+    path = tmp_path / "mills.md"
+    table = "| Mill | Flour (tonnes) |\n|---|---|\n| Alder | 120 |\n"
+    path.write_text(f"# Mills\n\n{table}", encoding="utf-8")
+    added = services.ingesting.service.ingest(Source(path, "mills.md"))
+    counts = documents.heading_counts(added.document_id)
+    assert counts is not None
+    assert counts.tables == 1
+    assert documents.holdings(Scope()).with_tables == 1
+    # An older release did not count them: it may have some.
+    record = record_of(services, kenya.document_id)
+    documents.put(replace(record, heading_counts=HeadingCounts(3, 1)))
+    assert documents.holdings(Scope()).with_tables == 2
 
 
 def test_a_reader_of_a_part_does_not_see_the_headings_of_the_others(

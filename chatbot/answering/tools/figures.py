@@ -285,7 +285,7 @@ class FigureTool:
     @property
     def rows(self) -> RowReader:
         """Reads questions against the tables of documents."""
-        return RowReader(self.store, self.tables, self.language)
+        return RowReader(self.store, self.catalog, self.tables, self.language)
 
     def of_table(self, turn: Turn, *, may_lack: bool = False) -> Rendered | None:
         """Return what the rows of one document's table say to a question: a cell, a
