@@ -461,16 +461,28 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _check_together(self) -> "Settings":
+        self._check_search()
+        self._check_sign_in()
+        self._check_collections()
+        return self
+
+    def _check_search(self) -> None:
         if self.threshold_floor > self.threshold_start:
             raise ValueError("THRESHOLD_FLOOR must not be above THRESHOLD_START")
-        for name in ("CHUNK", "ATTACHMENT_CHUNK"):
-            size, overlap = (
-                getattr(self, f"{name}_{part}".lower()) for part in ("size", "overlap")
-            )
+        sizes = {
+            "CHUNK": (self.chunk_size, self.chunk_overlap),
+            "ATTACHMENT_CHUNK": (
+                self.attachment_chunk_size,
+                self.attachment_chunk_overlap,
+            ),
+        }
+        for name, (size, overlap) in sizes.items():
             if overlap >= size:
                 raise ValueError(
                     f"{name}_OVERLAP={overlap} must be below {name}_SIZE={size}"
                 )
+
+    def _check_sign_in(self) -> None:
         if self.sign_in_headers and not self.trusted_proxies:
             raise ValueError(
                 "SIGN_IN_HEADERS are believed from TRUSTED_PROXIES only: set both"
@@ -490,6 +502,8 @@ class Settings(BaseModel):
             raise ValueError(
                 "OIDC_ISSUER must begin with https://, unless it runs on this machine"
             )
+
+    def _check_collections(self) -> None:
         if self.schema and (self.mongodb_uri is None or self.sample_data == "on"):
             raise ValueError(
                 "SCHEMA reads a collection of MongoDB: set MONGODB_URI, and "
@@ -506,7 +520,6 @@ class Settings(BaseModel):
             raise ValueError(
                 f"MONGODB_COLLECTION, REPORT_COLLECTION, COLLECTIONS: {error}"
             ) from error
-        return self
 
     @property
     def chunk_collections(self) -> tuple[str, ...]:
@@ -572,20 +585,9 @@ class Settings(BaseModel):
         that were removed; or `.env` is not UTF-8.
         """
         if environ is None:
-            if GETTEXT_LANGUAGE.fullmatch(os.environ.get("LANGUAGE", "")):
-                del os.environ["LANGUAGE"]
-            try:
-                load_dotenv(find_dotenv(usecwd=True))
-                load_dotenv(
-                    find_dotenv()
-                )  # beside the code, if the program is started from another folder
-            except UnicodeDecodeError as error:
-                # Without the cause, which contains the secrets of the file.
-                raise SettingsError(
-                    f".env is not UTF-8 (at byte {error.start}). Save it as UTF-8."
-                ) from None
-            environ = os.environ
-        if removed := [name for name in REMOVED if _read(environ, name)]:
+            environ = _environment()
+        removed = [name for name in REMOVED if _read(environ, name)]
+        if removed:
             raise SettingsError(
                 " ".join(f"{name} was removed. {REMOVED[name]}" for name in removed)
             )
@@ -594,26 +596,12 @@ class Settings(BaseModel):
             for name in cls.model_fields
             if (value := _read(environ, name.upper()))
         }
-        provider = values.get("embedding_provider") or (
-            "openai" if "openai_api_key" in values else None
-        )
-        for name, (setting, of) in SEED_NAMES.items():
-            if (
-                of == provider
-                and setting not in values
-                and (value := _read(environ, name))
-            ):
-                is_bare = of == "ollama" and not value.rstrip("/").endswith(
-                    "/v1"
-                )  # its own API, not OpenAI's
-                values[setting] = f"{value.rstrip('/')}/v1" if is_bare else value
-                log.warning("%s is read as %s.", name, setting.upper())
+        values = {**_values_of_seeds(environ, values), **values}
         try:
             return cls(**{**values, **overrides})
         except ValidationError as error:
-            raise SettingsError(
-                _describe(error)
-            ) from None  # the cause would print secrets
+            # Without the cause, which would print secrets.
+            raise SettingsError(_describe(error)) from None
 
     def override(self, **values: Any) -> "Settings":
         """Return a checked copy with some settings changed. Another preset fills what
@@ -631,6 +619,46 @@ class Settings(BaseModel):
             return Settings(**{**explicit, **values})
         except ValidationError as error:
             raise SettingsError(_describe(error)) from None
+
+
+def _environment() -> Mapping[str, str]:
+    """Return the environment, with what `.env` adds to it. Raises SettingsError: that
+    is not UTF-8.
+    """
+    if GETTEXT_LANGUAGE.fullmatch(os.environ.get("LANGUAGE", "")):
+        del os.environ["LANGUAGE"]
+    try:
+        load_dotenv(find_dotenv(usecwd=True))
+        # Beside the code, if the program is started from another folder.
+        load_dotenv(find_dotenv())
+    except UnicodeDecodeError as error:
+        # Without the cause, which contains the secrets of the file.
+        raise SettingsError(
+            f".env is not UTF-8 (at byte {error.start}). Save it as UTF-8."
+        ) from None
+    return os.environ
+
+
+def _values_of_seeds(
+    environ: Mapping[str, str], values: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return what the environment says by names of the seed programs, by our names:
+    those of the provider that ``values`` choose.
+    """
+    provider = values.get("embedding_provider")
+    if not provider and "openai_api_key" in values:
+        provider = "openai"
+    found: dict[str, str] = {}
+    for name, (setting, of) in SEED_NAMES.items():
+        value = _read(environ, name)
+        if of != provider or not value or setting in values:
+            continue
+        # The address of Ollama's own API, not of OpenAI's.
+        if of == "ollama" and not value.rstrip("/").endswith("/v1"):
+            value = f"{value.rstrip('/')}/v1"
+        found[setting] = value
+        log.warning("%s is read as %s.", name, setting.upper())
+    return found
 
 
 REMOVED: Mapping[str, str] = read_table(__package__, "removed")

@@ -2,7 +2,7 @@
 
 import re
 from ast import literal_eval
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from json import dumps
 from typing import Any, TypeVar, get_args
 
@@ -113,18 +113,7 @@ def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
     path = [part for part in path if part not in {"str", "int", "float", "dict"}]
     place, kind, about = ".".join(path), problem["type"], problem.get("ctx", {})
     if kind == "extra_forbidden":
-        for name in path[:-1]:
-            if name in model.model_fields:
-                model = next(_models_in(model.model_fields[name].annotation), model)
-        valid = sorted(
-            field.alias or name for name, field in model.model_fields.items()
-        )
-        listed = f" Valid: {', '.join(valid)}." if valid else ""
-        return {
-            "field": place,
-            "message": f"unknown field.{listed}",
-            "valid_values": valid,
-        }
+        return {"field": place, **_unknown_field(model, path)}
     if path[:1] == ["filters"] and len(path) > 1:
         return {
             "field": ".".join(path[:2]),
@@ -137,22 +126,32 @@ def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
             "kind": KINDS[kind],
         }
     if kind == "literal_error":
-        values = [literal_eval(value) for value in _SEPARATORS.split(about["expected"])]
-        listed = ", ".join(
-            value if isinstance(value, str) else dumps(value) for value in values
-        )
-        return {
-            "field": place,
-            "message": f"unknown. Valid: {listed}.",
-            "valid_values": values,
-        }
+        return {"field": place, **_unknown_value(about["expected"])}
     if kind == "string_pattern_mismatch":
         return {"field": place, "message": PATTERNS[about["pattern"]]}
+    message = str(problem["msg"])
+    if kind in PROBLEMS:
+        message = PROBLEMS[kind].format(**about)
+    return {"field": place, "message": message}
+
+
+def _unknown_field(model: type[BaseModel], path: Sequence[str]) -> dict[str, Any]:
+    """Return the message that lists the fields of the model at this path."""
+    for name in path[:-1]:
+        if name in model.model_fields:
+            model = next(_models_in(model.model_fields[name].annotation), model)
+    valid = sorted(field.alias or name for name, field in model.model_fields.items())
+    listed = f" Valid: {', '.join(valid)}." if valid else ""
+    return {"message": f"unknown field.{listed}", "valid_values": valid}
+
+
+def _unknown_value(expected: str) -> dict[str, Any]:
+    """Return the message that lists the values that pydantic expects."""
+    values = [literal_eval(value) for value in _SEPARATORS.split(expected)]
+    shown = [value if isinstance(value, str) else dumps(value) for value in values]
     return {
-        "field": place,
-        "message": PROBLEMS[kind].format(**about)
-        if kind in PROBLEMS
-        else str(problem["msg"]),
+        "message": f"unknown. Valid: {', '.join(shown)}.",
+        "valid_values": values,
     }
 
 

@@ -89,6 +89,29 @@ def openai_client(
     return openai.OpenAI(api_key=key or PLACEHOLDER_KEY, base_url=base_url, **options)
 
 
+def _unreachable(
+    kind: type[EmbeddingError] | type[ChatModelError],
+    model: str,
+    url_setting: str,
+    error: openai.APIConnectionError,
+) -> EmbeddingError | ChatModelError:
+    """Return the error of an endpoint that did not answer, or not to its end."""
+    fault: Fault = "unreachable"
+    if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
+        fault = "broken_off"
+        problem = "closed the connection before its answer was whole"
+        remedy = "Try again."
+    else:
+        why = _system_message(error)
+        what = "the network"
+        if "certificate" in why:
+            what = "its authority's certificates (SSL_CERT_FILE)"
+        problem = f"cannot be reached{why}"
+        remedy = f"Check {what} and {url_setting}."
+    message = f"The endpoint of {model} {problem}."
+    return kind(message, remedy=remedy, retry_after=5, reason=fault)
+
+
 @contextmanager
 def translated(
     kind: type[EmbeddingError] | type[ChatModelError],
@@ -106,36 +129,16 @@ def translated(
     except openai.APITimeoutError as error:
         raise timed_out(kind, model) from error
     except openai.APIConnectionError as error:
-        fault: Fault = "unreachable"
-        if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
-            fault = "broken_off"
-            problem = "closed the connection before its answer was whole"
-            remedy = "Try again."
-        else:
-            why = _system_message(error)
-            what = (
-                "its authority's certificates (SSL_CERT_FILE)"
-                if "certificate" in why
-                else "the network"
-            )
-            problem = f"cannot be reached{why}"
-            remedy = f"Check {what} and {url_setting}."
-        raise kind(
-            f"The endpoint of {model} {problem}.",
-            remedy=remedy,
-            retry_after=5,
-            reason=fault,
-        ) from error
+        raise _unreachable(kind, model, url_setting, error) from error
     except openai.APIStatusError as error:
         text = words_of(error.body) or words_of(error.response.text)
-        is_chat = kind is ChatModelError
-        if is_chat and _says_too_long(error, text):
-            raise too_long(model) from error
-        if is_chat and error.code == "content_filter":
-            raise withheld(model) from error
-        if error.status_code == HTTPStatus.NOT_FOUND and (
-            hint := _address_hint(error.request.url)
-        ):
+        if kind is ChatModelError:
+            if _says_too_long(error, text):
+                raise too_long(model) from error
+            if error.code == "content_filter":
+                raise withheld(model) from error
+        hint = _address_hint(error.request.url)
+        if hint and error.status_code == HTTPStatus.NOT_FOUND:
             unknown_model = f"{unknown_model} {url_setting} may be wrong, too: {hint}."
         wait = error.response.headers.get("retry-after", "")
         raise status_error(

@@ -2,8 +2,10 @@
 (EPUB 3.3, 3.4 and 5.7).
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import Any
 from urllib.parse import unquote
 from zipfile import ZipFile
 
@@ -30,29 +32,16 @@ class EpubLoader(ArchiveLoader):
             office_errors(path, "an e-book (.epub)", KeyError, AttributeError),
             ZipFile(path) as archive,
         ):
-            place = (
-                parse_part(archive.read(self.parts))
-                .find(".//{*}rootfile")
-                .attrib["full-path"]
-            )
-            package = parse_part(archive.read(place))
-            items = {
-                one.attrib["id"]: one.attrib["href"]
-                for one in package.iterfind(".//{*}manifest/{*}item")
-            }
-            spine = [
-                items[one.attrib["idref"]]
-                for one in package.iterfind(".//{*}spine/{*}itemref")
-            ]
+            container = parse_part(archive.read(self.parts))
+            address = container.find(".//{*}rootfile").attrib["full-path"]
+            package = parse_part(archive.read(address))
             pages = {
                 name: archive.read(name)
-                for name in (normpath(join(dirname(place), unquote(s))) for s in spine)
+                for name in _reading_order(package, dirname(address))
             }
-            sealed = (
-                archive.read(_ENCRYPTION).decode()
-                if _ENCRYPTION in archive.namelist()
-                else ""
-            )
+            sealed = ""
+            if _ENCRYPTION in archive.namelist():
+                sealed = archive.read(_ENCRYPTION).decode()
         if any(f'"{name}"' in sealed for name in pages):
             raise LoadError(
                 f"{path.name} is protected against copying. Add an edition without "
@@ -92,3 +81,16 @@ class EpubLoader(ArchiveLoader):
             properties=properties,
             notes=notes,
         )
+
+
+def _reading_order(package: Any, folder: str) -> Iterator[str]:
+    """Yield the names of the pages in the order of the book's spine; ``folder`` is the
+    package's. Raises KeyError: a page is not in its list.
+    """
+    addresses = {
+        item.attrib["id"]: item.attrib["href"]
+        for item in package.iterfind(".//{*}manifest/{*}item")
+    }
+    for item in package.iterfind(".//{*}spine/{*}itemref"):
+        address = addresses[item.attrib["idref"]]
+        yield normpath(join(folder, unquote(address)))

@@ -188,34 +188,41 @@ def _count_heads(table: list[list[str]], start: int, width: int) -> int:
         if is_tagged(row):
             return at
     heads = 0
-    # More rows belong to the heading while it repeats or lacks names and no figure has
-    # come.
-    while heads < min(_MAX_HEADING_ROWS, len(table) - 1):
-        row = table[heads][start:]
-        names = _joined_names(table[:heads], width)[start:]
-        # A row of units has no label of its own, or that of the heading, whose cell
-        # reaches down to it.
-        repeated = row[0] in {above[start] for above in table[:heads]}
-        if is_single(row):
-            break
-        units = False
-        if heads and (repeated or not row[0]):
-            units = all(map(_UNIT.fullmatch, filter(None, row[1:])))
-        if not units and _has_figure(row):
-            break
-        if heads and not units and not repeated:
-            is_unique = len(set(names)) == len(names) and all(names[1:])
-            # Above nothing but rows of figures, words are no row of their own.
-            if is_unique and (
-                any(map(str.isdigit, "".join(row)))
-                or not all(map(_has_figure, table[heads + 1 :]))
-            ):
-                break
+    most = min(_MAX_HEADING_ROWS, len(table) - 1)
+    while heads < most and _is_head(table, heads, start, width):
         heads += 1
     is_headed = all(_joined_names(table[:heads], width)[start + 1 :])
     if heads > 1 and is_headed and any(map(_has_figure, table[heads:])):
         return heads
     return int(looks_like_header(table[0][start:]))
+
+
+def _is_head(table: list[list[str]], heads: int, start: int, width: int) -> bool:
+    """Return whether a row belongs to the heading, as the ``heads`` rows above it do:
+    these repeat or lack names, and no figure has come.
+    """
+    row = table[heads][start:]
+    if is_single(row):
+        return False
+    is_repeated = row[0] in {above[start] for above in table[:heads]}
+    # A row of units has no label of its own, or that of the heading, whose cell reaches
+    # down to it.
+    if heads and (is_repeated or not row[0]) and _are_units(row[1:]):
+        return True
+    if _has_figure(row):
+        return False
+    if not heads or is_repeated:
+        return True
+    names = _joined_names(table[:heads], width)[start:]
+    if len(set(names)) < len(names) or not all(names[1:]):
+        return True
+    # Above nothing but rows of figures, words are no row of their own.
+    has_digit = any(character.isdigit() for cell in row for character in cell)
+    return not has_digit and all(_has_figure(below) for below in table[heads + 1 :])
+
+
+def _are_units(cells: list[str]) -> bool:
+    return all(_UNIT.fullmatch(cell) for cell in cells if cell)
 
 
 def _joined_names(rows: list[list[str]], width: int) -> list[str]:

@@ -313,27 +313,39 @@ def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
         style["font-size"] = size
     if visibility := declared.get("visibility"):
         style["visibility"] = visibility
-    empty = any(_pixels(declared.get(name, ""), otherwise=9) <= 1 for name in _SIZES)
-    # Letters that are moved so far to the left lie over each other, or off the page.
-    if (
-        declared.get("display") == "none"
-        or declared.get("content-visibility") == "hidden"
-        or any(_share(declared.get(name, "1")) <= 0.05 for name in ("opacity", "zoom"))
-        or any(
-            _share(value) <= 0.05
-            for value in _OPACITY.findall(declared.get("filter", ""))
-        )
-        or _pixels(declared.get("letter-spacing", "")) <= -6.0
-        or any(_pixels(declared.get(name, "")) <= -400.0 for name in _OFFSETS)
-        or _CLIPPED.search(
-            " ".join(
-                declared.get(name, "") for name in ("clip", "clip-path", "transform")
-            )
-        )
-        or (empty and declared.get("overflow") in {"hidden", "clip"})
-    ):
+    if _is_switched_off(declared) or _is_moved_away(declared) or _is_cut_off(declared):
         style["display"] = "none"  # with everything in it
     return style
+
+
+def _is_switched_off(declared: Mapping[str, str]) -> bool:
+    """Return whether an element is not drawn, or nearly transparent or of no size."""
+    if declared.get("display") == "none":
+        return True
+    if declared.get("content-visibility") == "hidden":
+        return True
+    shares = [declared.get(name, "1") for name in ("opacity", "zoom")]
+    shares += _OPACITY.findall(declared.get("filter", ""))
+    return any(_share(value) <= 0.05 for value in shares)
+
+
+def _is_moved_away(declared: Mapping[str, str]) -> bool:
+    """Return whether letters are moved so far to the left that they lie over each
+    other, or off the page.
+    """
+    if _pixels(declared.get("letter-spacing", "")) <= -6.0:
+        return True
+    return any(_pixels(declared.get(name, "")) <= -400.0 for name in _OFFSETS)
+
+
+def _is_cut_off(declared: Mapping[str, str]) -> bool:
+    """Return whether nothing of an element remains within its clip or its box."""
+    clips = [declared.get(name, "") for name in ("clip", "clip-path", "transform")]
+    if _CLIPPED.search(" ".join(clips)):
+        return True
+    if declared.get("overflow") not in {"hidden", "clip"}:
+        return False
+    return any(_pixels(declared.get(name, ""), otherwise=9) <= 1 for name in _SIZES)
 
 
 def _is_hidden(style: Style) -> bool:

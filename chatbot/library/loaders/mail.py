@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from email import message_from_binary_file, policy
-from email.message import MIMEPart
+from email.message import EmailMessage, MIMEPart
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -35,15 +35,13 @@ class MailLoader(ArchiveLoader):
         sections = [*_body_sections(body, path.name)] if body else []
         files = list[str]()
         for part in message.walk():
-            if part is body or not (
-                part.is_attachment()
-                or part.get_content_maintype() not in {"text", "multipart"}
-            ):
+            if part is body or not _is_file(part):
                 continue
             name = part.get_filename() or part.get_content_type()
             pictured = self._picture(part, name)
             sections += pictured
-            files += [] if pictured else [name]
+            if not pictured:
+                files.append(name)
         if not sections:
             raise LoadError(
                 f"{path.name} has no text. Save its attachments and add them as files."
@@ -53,6 +51,10 @@ class MailLoader(ArchiveLoader):
             for name in ("From", "To", "Date")
             if message[name]
         ]
+        notes = []
+        if files:
+            names = ", ".join(files)
+            notes.append(ATTACHMENTS_NOTE.format(count=len(files), names=names))
         return Loaded(
             one_line(str(message["Subject"] or "")) or path.stem,
             lay_out([Section((), "\n".join(lines)), *sections]),
@@ -61,9 +63,7 @@ class MailLoader(ArchiveLoader):
                 "published": str(message["Date"] or ""),
                 "authors": AUTHOR_SEPARATOR.join(_senders(message["From"])),
             },
-            notes=(ATTACHMENTS_NOTE.format(count=len(files), names=", ".join(files)),)
-            if files
-            else (),
+            notes=tuple(notes),
         )
 
     def _picture(self, part: MIMEPart, name: str) -> list[Section]:
@@ -81,6 +81,13 @@ class MailLoader(ArchiveLoader):
             replace(section, path=(name, *section.path), page=None)
             for section in sections
         ]
+
+
+def _is_file(part: EmailMessage) -> bool:
+    """Return whether a part is a file, not a text of the message or its frame."""
+    if part.is_attachment():
+        return True
+    return part.get_content_maintype() not in {"text", "multipart"}
 
 
 def _senders(header: Any) -> list[str]:

@@ -3,7 +3,7 @@ matter the metadata. Plain text is one section without a heading.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -199,6 +199,24 @@ def _end_of_front_matter(lines: Sequence[str]) -> int:
     return 0
 
 
+def _stated_metadata(texts: Mapping[str, str], where: str) -> dict[str, Value]:
+    """Return country, kind and year of the front matter. Raises LoadError, which says
+    ``where``: its year is not a year.
+    """
+    metadata: dict[str, Value] = {
+        field: texts[field] for field in ("country_name", "type") if field in texts
+    }
+    year = texts.get("year")
+    if not year:
+        return metadata
+    if not (year.isdecimal() and int(year) in _YEARS):
+        raise LoadError(
+            f"{where}: year must be a year such as 2024, not {year[:40]!r}."
+        )
+    metadata["year"] = int(year)
+    return metadata
+
+
 def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     """Return the front matter (empty if there is none) and the text below it. Messages
     call the file ``name``. Raises LoadError: its year is not a year.
@@ -218,18 +236,8 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
             if values:
                 stated.setdefault(field, values)
     texts = {field: " ".join(values).strip() for field, values in stated.items()}
-    metadata: dict[str, Value] = {
-        field: texts[field] for field in ("country_name", "type") if field in texts
-    }
-    year = texts.get("year")
-    if year:
-        if not (year.isdecimal() and int(year) in _YEARS):
-            number, _ = entries["year"]
-            raise LoadError(
-                f"{name}: line {number}: year must be a year such as 2024, not "
-                f"{year[:40]!r}."
-            )
-        metadata["year"] = int(year)
+    number, _ = entries.get("year", (0, []))
+    metadata = _stated_metadata(texts, f"{name}: line {number}")
     labels = stated.get("labels", [])
     if len(labels) == 1:
         labels = [part.strip() for part in labels[0].split(",")]

@@ -312,10 +312,6 @@ def number_text(value: float, number_format: str) -> str:
     """Return a number as its format shows it: currency, unit, percent, leading zeros,
     separators, decimals.
     """
-    # Excel's precision: .1 + .2 is .3
-    plain = f"{value:.15g}"
-    if isinstance(value, int) or value.is_integer():
-        plain = str(int(value))
     sections = re.findall(r'(?:"[^"]*"|\\.|[^;"\\])+', number_format)
     section = sections[0] if sections else "General"
     if value < 0 and len(sections) > 1:
@@ -324,25 +320,33 @@ def number_text(value: float, number_format: str) -> str:
     others = "".join(part["other"] or "" for part in parts)
     patterns = [part["number"] for part in parts if part["number"]]
     if len(patterns) != 1 or _UNUSUAL.search(others):
-        return plain
-    shown = ""
-    for part in parts:
-        number = part["number"]
-        if not number:
-            shown += part["quoted"] or part["escaped"] or part["currency"] or ""
-            shown += part["other"] or ""
-            continue
-        # Each comma at the end hides three digits.
-        pattern = number.rstrip(",")
-        amount = abs(value)
-        if "%" in others:
-            amount *= 100
-        for _ in range(len(number) - len(pattern)):
-            amount /= 1000
-        shown += _digits(amount, pattern)
+        return _plain(value)
+    amount = abs(value)
+    if "%" in others:
+        amount *= 100
+    shown = "".join(_shown(part, amount) for part in parts)
     if value < 0 and len(sections) < 2:
         shown = f"-{shown}"
     return tables.one_line(shown)
+
+
+def _plain(value: float) -> str:
+    """Return a number in Excel's precision: .1 + .2 is .3."""
+    if isinstance(value, int) or value.is_integer():
+        return str(int(value))
+    return f"{value:.15g}"
+
+
+def _shown(part: re.Match[str], amount: float) -> str:
+    """Return what a part of a format shows of an amount."""
+    number = part["number"]
+    if number:
+        pattern = number.rstrip(",")
+        # Each comma at the end hides three digits.
+        for _ in range(len(number) - len(pattern)):
+            amount /= 1000
+        return _digits(amount, pattern)
+    return part["quoted"] or part["escaped"] or part["currency"] or part["other"] or ""
 
 
 def _digits(value: float, pattern: str) -> str:

@@ -128,42 +128,49 @@ def endpoint(settings: Settings, row: Provider) -> Endpoint:
     """Return the address and the key of a provider. Raises SettingsError: a key or an
     address that this provider needs is not set.
     """
-    provider = row.name
-    key = settings.embedding_api_key
+    secret = settings.embedding_api_key
     base_url = settings.embedding_base_url
     key_setting = "EMBEDDING_API_KEY"
     url_setting = "EMBEDDING_BASE_URL"
-    # OpenAI's key goes to the address it was set for, never to another one.
-    if provider == "openai" or (
-        provider == "custom"
-        and base_url is None
-        and settings.openai_base_url is not None
-    ):
-        if key is None:
-            key = settings.openai_api_key
+    if _uses_openai(settings, row):
+        if secret is None:
+            secret = settings.openai_api_key
             key_setting = "OPENAI_API_KEY"
         if base_url is None:
             base_url = settings.openai_base_url
             url_setting = "OPENAI_BASE_URL"
-    if provider == "openai" and key is None and base_url is None:
+    key = secret.get_secret_value() if secret else None
+    if row.name == "openai" and key is None and base_url is None:
         raise SettingsError(
             "OPENAI_API_KEY is not set: the openai provider needs it (or "
             "OPENAI_BASE_URL)."
         )
-    if (
-        provider == "voyageai"
-        and key is not None
-        and key.get_secret_value().startswith("al-")
-    ):
-        base_url = base_url or ATLAS_MODELS
-    base_url = base_url or row.base_url
     if base_url is None:
-        raise SettingsError(
-            f"EMBEDDING_BASE_URL is not set: the embedding provider {provider} "
-            "needs it."
-        )
+        base_url = _usual_address(row, key)
     if key is None and row.key == "required":
         raise row.missing_key()
-    return Endpoint(
-        base_url, key.get_secret_value() if key else None, key_setting, url_setting
-    )
+    return Endpoint(base_url, key, key_setting, url_setting)
+
+
+def _uses_openai(settings: Settings, row: Provider) -> bool:
+    """Return whether what is set for OpenAI holds for this provider, too: its key goes
+    to the address it was set for, never to another one.
+    """
+    if row.name == "openai":
+        return True
+    is_at_openai = settings.embedding_base_url is None and settings.openai_base_url
+    return row.name == "custom" and bool(is_at_openai)
+
+
+def _usual_address(row: Provider, key: str | None) -> str:
+    """Return the address of a provider where none is set. Raises SettingsError: it has
+    none.
+    """
+    if row.name == "voyageai" and key is not None and key.startswith("al-"):
+        return ATLAS_MODELS
+    if row.base_url is None:
+        raise SettingsError(
+            f"EMBEDDING_BASE_URL is not set: the embedding provider {row.name} "
+            "needs it."
+        )
+    return row.base_url

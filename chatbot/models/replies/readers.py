@@ -195,27 +195,28 @@ def _listed_questions(value: Any) -> list[str] | None:
     if isinstance(value, Mapping):
         lists = [field for field in value.values() if isinstance(field, list)]
         value = value.get("queries", lists[0] if len(lists) == 1 else value)
-        value = (
-            value.splitlines()
-            if isinstance(value, str)
-            else []
-            if value is None
-            else value
-        )
+        if value is None:
+            return []
+        if isinstance(value, str):
+            value = value.splitlines()
     if not isinstance(value, list):
         return None
-    items = [
-        first_of(item, _QUESTION_KEYS) if isinstance(item, Mapping) else item
-        for item in value
-    ]
-    texts = [item for item in items if isinstance(item, str)]
-    if items and not texts:
+    texts = [text for item in value if isinstance(text := _question_of(item), str)]
+    if value and not texts:
         return None
-    return _distinct(texts) or (
-        []
-        if all(not text.strip() or _NOTHING.fullmatch(text) for text in texts)
-        else None
-    )
+    questions = _distinct(texts)
+    if questions or all(_says_nothing(text) for text in texts):
+        return questions
+    return None
+
+
+def _question_of(item: Any) -> object:
+    """Return what an item of a list asks: the item, or one of its fields."""
+    return first_of(item, _QUESTION_KEYS) if isinstance(item, Mapping) else item
+
+
+def _says_nothing(text: str) -> bool:
+    return not text.strip() or bool(_NOTHING.fullmatch(text))
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
