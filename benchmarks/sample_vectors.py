@@ -19,6 +19,7 @@ import numpy as np
 from chatbot.app.services import Services, build
 from chatbot.config import SAMPLE_DATA, WARM_CACHE
 from chatbot.config.settings import Settings
+from chatbot.domain import Chunk
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.documents import Matrix
 from chatbot.library.derived import read_glossary
@@ -71,6 +72,13 @@ def sample_texts(services: Services) -> list[str]:
         for d in samples.documents()
         for c in ingestor.cut(d, summary.make(d, Cancellation()))
     ]
+    return embedded_texts(chunks)
+
+
+def embedded_texts(chunks: Sequence[Chunk]) -> list[str]:
+    """Return what is embedded of these passages of the sample reports and of the
+    index of indicators, as `sample_texts`.
+    """
     entries = [
         entry for entry in read_glossary(SAMPLE_DATA / GLOSSARY_FILE) if entry.heading
     ]

@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -88,6 +89,11 @@ BROWSER_ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # One process shows one server's page after the other's, instead of a new one each
+    # time.
+    "--renderer-process-limit=1",
+    "--disable-site-isolation-trials",
+    "--disable-features=IsolateOrigins,site-per-process,SpareRendererForSitePerProcess",
 ]
 
 AddReport = Callable[..., Ingested]
@@ -126,31 +132,41 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     )
 
 
-def _is_left_for_the_night(item: pytest.Item) -> bool:
-    """Of a test that is marked `sampled(n)`: the numbers that a case has in the lists
-    of its parameters, added up, are no multiple of n. So each value of each list is
-    still seen by day, unless the other lists have fewer than n.
+def _leave_for_the_night(items: list[pytest.Item]) -> None:
+    """Of a test that is marked `sampled(n)` all cases are `nightly` but those for which
+    the places of their values in the lists of parameters add up to a multiple of n. So
+    each value of each list is still seen by day, unless the other lists have fewer
+    than n.
     """
-    sampled = item.get_closest_marker("sampled")
-    if sampled is None:
-        return False
-    assert isinstance(item, pytest.Function)
-    numbers = dict(item.callspec.indices)
-    for listed in item.iter_markers("parametrize"):
-        names = listed.args[0]
-        if isinstance(names, str):
-            names = names.split(",")
-        for name in names[1:]:  # of the list that the first has
-            del numbers[name.strip()]
-    return sum(numbers.values()) % sampled.args[0] != 0
+    places: dict[tuple[str, ...], dict[tuple[int, ...], int]] = defaultdict(dict)
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is None:
+            continue
+        assert isinstance(item, pytest.Function)
+        test, values = item.nodeid.partition("[")[0], item.callspec.params
+        lists = [_names(listed) for listed in item.iter_markers("parametrize")]
+        lists += [(name,) for name in values.keys() - set().union(*lists)]
+        place = 0
+        for names in lists:
+            of_list = places[test, *names]
+            case = tuple(id(values[name]) for name in names)
+            place += of_list.setdefault(case, len(of_list))
+        if place % sampled.args[0]:
+            item.add_marker("nightly")
+
+
+def _names(listed: pytest.Mark) -> tuple[str, ...]:
+    names = listed.args[0]
+    if isinstance(names, str):
+        names = [name.strip() for name in names.split(",")]
+    return tuple(names)
 
 
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    for item in items:
-        if _is_left_for_the_night(item):
-            item.add_marker("nightly")
+    _leave_for_the_night(items)
     if "nightly" not in config.option.markexpr:
         items[:] = [
             item for item in items if item.get_closest_marker("nightly") is None

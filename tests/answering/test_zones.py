@@ -36,6 +36,7 @@ def asked(services: Services, query: str, top_k: int = 5) -> Answer:
     return services.everything.flow.answer(question, request=RequestContext())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("query", "words"),
     [

@@ -158,6 +158,7 @@ def test_a_report_can_be_deleted(services: Services) -> None:
     assert services.ingesting.ingestor.delete(kenya) is False
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", ODD_ROWS, ids=[case["name"] for case in ODD_ROWS])
 def test_a_field_of_any_type_stops_neither_the_start_nor_a_question(
     case: dict[str, Any], settings: Settings

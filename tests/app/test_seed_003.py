@@ -206,6 +206,7 @@ def asked(client: FlaskClient, **fields: Any) -> Json:
     return answer
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", CASES["searches"], ids=range(len(CASES["searches"])))
 def test_his_function_finds_the_same_passages(app: Flask, case: Json) -> None:
     rows = found(app, **case["arguments"])
@@ -220,6 +221,7 @@ def test_his_function_finds_the_same_passages(app: Flask, case: Json) -> None:
         assert row["score"] == pytest.approx(scores[row["data"]], abs=1e-5)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", CASES["requests"], ids=range(len(CASES["requests"])))
 def test_the_requests_of_his_front_end_are_answered_from_his_passages(
     client: FlaskClient, case: Json

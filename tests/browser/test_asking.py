@@ -89,6 +89,7 @@ def test_a_term_is_explained_where_an_answer_first_names_it(
 
 
 class TestLongQuestion:
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(
         "size", [WIDE, PHONE, (320, 256)], ids=["wide", "phone", "400 %"]
     )
@@ -158,34 +159,46 @@ REFUSED = "The endpoint of openai:gpt refused the key. Check OPENAI_API_KEY."
 KEY = {"dependency": "chat_model", "remedy": "Check OPENAI_API_KEY."}
 
 
-class TestError:
-    @pytest.mark.parametrize(
-        ("message", "details", "lines"),
-        [
-            (REFUSED, [KEY], []),
-            ("It broke.", [KEY], ["Check OPENAI_API_KEY."]),
-            ("It broke.", [{"dependency": "database", "remedy": ""}], []),
-            (
-                "limit: too many",
-                [{"field": "limit", "message": "too many", "valid_values": [1, 2]}],
-                [],
-            ),
-            (
-                "No.",
-                [{"field": "limit", "message": "too many"}, {"message": "odd"}],
-                ["limit: too many", "odd"],
-            ),
-            ("It broke.", [], []),
-        ],
-    )
-    def test_what_helps_is_shown_once(
-        self,
-        browser: Page,
-        chat: ScriptedChat,
-        message: str,
-        details: list[Json],
-        lines: list[str],
-    ) -> None:
+WHAT_HELPS: list[tuple[str, list[Json], list[str]]] = [
+    (REFUSED, [KEY], []),
+    ("It broke.", [KEY], ["Check OPENAI_API_KEY."]),
+    ("It broke.", [{"dependency": "database", "remedy": ""}], []),
+    (
+        "limit: too many",
+        [{"field": "limit", "message": "too many", "valid_values": [1, 2]}],
+        [],
+    ),
+    (
+        "No.",
+        [{"field": "limit", "message": "too many"}, {"message": "odd"}],
+        ["limit: too many", "odd"],
+    ),
+    ("It broke.", [], []),
+]
+"""Message and details of an error, and the lines that stand below the message."""
+NO_ANSWERS: list[tuple[list[Json] | None, str, str]] = [
+    (None, "", "Not found in these reports"),
+    ([step("search")[1]], "", "Not found in these reports"),
+    ([step("compress")[1]], "", "Not found in these reports"),
+    ([step("found")[1]], "", "Not found in these reports"),
+    ([], "", "Nothing was searched"),
+    (
+        [step("mode", detail="Chosen by the model: compare")[1]],
+        "",
+        "Nothing was searched",
+    ),
+    ([step("search")[1]], "seconds", "Not answered"),
+]
+"""The path of an answer that is none, what stopped it, and what it is called."""
+
+
+# Many turns of one page each: to load the page takes longer than all of them.
+
+
+def test_what_helps_with_an_error_is_shown_once(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    for message, details, lines in WHAT_HELPS:
         turn = ask(browser)
         chat.say(
             ("error", {"error": {"code": "x", "message": message, "details": details}})
@@ -195,44 +208,23 @@ class TestError:
         expect(turn.locator(".notice-details li")).to_have_text(lines)
         expect(turn.locator(".notice-details")).to_be_visible(visible=bool(lines))
         expect(browser.locator("#announcer")).to_have_text(" ".join([message, *lines]))
+        expect(browser.locator("#send")).to_be_visible()
 
 
-class TestWords:
-    @pytest.mark.parametrize(("mode", "words"), CASES["what it begins with"])
-    def test_what_it_begins_with(
-        self, browser: Page, chat: ScriptedChat, mode: str, words: str
-    ) -> None:
+def test_what_an_answer_begins_with(browser: Page, chat: ScriptedChat) -> None:
+    for mode, words in CASES["what it begins with"]:
         turn = ask(browser, mode=mode)
         expect(turn.locator(".progress-line")).to_have_text(words)
         expect(browser.locator("#announcer")).to_have_text(f"{words}.")
         chat.say(done("Yes.", mode=mode))
         finished(browser, turn)
 
-    @pytest.mark.parametrize(
-        ("path", "stopped_by", "label"),
-        [
-            (None, "", "Not found in these reports"),
-            ([step("search")[1]], "", "Not found in these reports"),
-            ([step("compress")[1]], "", "Not found in these reports"),
-            ([step("found")[1]], "", "Not found in these reports"),
-            ([], "", "Nothing was searched"),
-            (
-                [step("mode", detail="Chosen by the model: compare")[1]],
-                "",
-                "Nothing was searched",
-            ),
-            ([step("search")[1]], "seconds", "Not answered"),
-        ],
-    )
-    def test_an_answer_that_is_none_is_called_what_it_is(
-        self,
-        browser: Page,
-        chat: ScriptedChat,
-        path: list[Json] | None,
-        stopped_by: str,
-        label: str,
-    ) -> None:
-        turn = ask(browser, QUESTION, mode="compare")
+
+def test_an_answer_that_is_none_is_called_what_it_is(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    for number, (path, stopped_by, label) in enumerate(NO_ANSWERS):
+        turn = ask(browser, f"{QUESTION} {number}", mode="compare")
         trace = {} if path is None else {"path": path}
         chat.say(
             done(

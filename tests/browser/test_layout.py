@@ -32,6 +32,7 @@ def stage(
     found.page.context.close()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("state", ["passage", "both"])
 def test_no_rule_of_the_layout_is_broken(
     stage: PictureStage, language: str, state: str

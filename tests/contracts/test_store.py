@@ -242,6 +242,7 @@ def test_a_report_that_moves_is_found_in_its_new_collection_only(
         assert ids(store.vector_search(direction(), top_k=5, scope=scope)) == wanted
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("top_k", [1, 4, 5, 20])
 def test_a_filter_never_shortens_the_result(
     harness: Harness, store: Store, top_k: int

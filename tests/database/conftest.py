@@ -32,7 +32,12 @@ def nx27017(path: Path) -> Iterator[Database]:
         database.close()
 
 
-@pytest.fixture(params=[embedded, mongomock, nx27017], ids=lambda build: build.__name__)
+# By day MongoDB is a server, over a socket; at night also mongomock, whose collections
+# are compared every day (`test_collection.py`).
+@pytest.fixture(
+    params=[embedded, pytest.param(mongomock, marks=pytest.mark.nightly), nx27017],
+    ids=lambda build: build.__name__,
+)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """Empty, one for each kind the product speaks to."""
     yield from request.param(tmp_path)

@@ -206,7 +206,7 @@ def test_questions_are_answered_while_a_wide_table_is_read_in_a_process_of_its_o
     took, before, table = (
         list[float](),
         ticks(),
-        "\n".join(",".join(map(row.format, range(900))) for row in rows),
+        "\n".join(",".join(map(row.format, range(300))) for row in rows),
     )
     job = server.send("POST", "/api/documents", form(("wide.csv", table)), key)[1][
         "ingestion_id"

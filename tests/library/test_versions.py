@@ -254,6 +254,7 @@ def test_stopping_keeps_what_is_done_for_the_next_process(
     assert_consistent(services)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("step", range(1, 12))
 def test_killed_after_any_write_the_next_try_completes(
     services: Services, old: Path, new: Path, monkeypatch: pytest.MonkeyPatch, step: int

@@ -179,6 +179,7 @@ def test_a_snapshot_of_another_corpus_is_ignored(
     assert open_store(other, other_database).count(Scope()) == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", [b"", b"not a header\n", None])
 @pytest.mark.parametrize("of", ["current", "header.json", "vectors.npy"])
 def test_a_damaged_snapshot_is_as_good_as_none_and_is_made_again(

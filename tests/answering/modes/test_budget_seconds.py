@@ -59,6 +59,7 @@ def in_time_at(
 
 
 class TestSeconds:
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(("mode", "stage"), EVERY_STAGE)
     def test_a_model_that_stalls_is_left(
         self, services: Services, server: FakeOpenAI, mode: str, stage: str

@@ -289,6 +289,7 @@ class Undecided(WithReranks):
 
 
 class TestRerankers:
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare", "report"])
     @pytest.mark.parametrize("model", [WithReranks, Undecided])
     def test_their_calls_count(

@@ -82,6 +82,7 @@ def nothing_goes_on(server: FakeOpenAI) -> None:
 
 
 class TestAtEveryStage:
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize(("mode", "stage"), EVERY_STAGE)
     def test_a_model_that_is_silent(
         self, services: Services, server: FakeOpenAI, mode: str, stage: str

@@ -52,6 +52,7 @@ def raving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield opened
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("mode", "stage", "line"),
     CASES["a model that says one line for ever"],
@@ -75,6 +76,7 @@ def client(raving: Bench) -> Iterator[FlaskClient]:
     close_app(app)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_the_pages_get_what_can_be_sent(
     raving: Bench, client: FlaskClient, mode: str

@@ -231,6 +231,7 @@ def test_a_model_that_says_nothing_is_not_waited_for(
     assert told.timed(REPAIR) == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("agent", "stage"), [*PLANNING, ASKED_IN_PROSE, *WRITING])
 def test_after_a_rate_limit_the_sdk_tries_again(
     retrying: Bench, agent: str, stage: str

@@ -469,6 +469,7 @@ def test_many_summaries_by_the_chat_model_are_asked_for(
 
 
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
+    run: Run,
     process_environment: dict[str, str],
     tmp_path: Path,
     services_of: Callable[[], Services],
@@ -483,10 +484,10 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
             "EMBEDDING_MODEL": "fake",
             "CHAT_MODEL": "echo",
         }
-        environment = {**process_environment, **server.as_environment, **settings}
-        command = ("-m", "chatbot", "ingest", str(folder), "--chunk-size", "100")
-        with started(environment, *command) as process:
-            assert process.wait(120) == 0
+        settings |= server.as_environment
+        environment = {**process_environment, **settings}
+        command = ("ingest", str(folder), "--chunk-size", "100")
+        assert run(*command, **settings).status == 0
 
         write_report(
             folder,
@@ -495,7 +496,9 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
         )
         server.embed(*[Reply(silent_before=2.0)] * 2)
         calls = server.calls(EMBEDDINGS)
-        with started(environment, *command, start_new_session=True) as process:
+        with started(
+            environment, "-m", "chatbot", *command, start_new_session=True
+        ) as process:
             server.wait_for(EMBEDDINGS, calls + 2, 30)
             os.killpg(process.pid, signal.SIGINT)
             out, err = process.communicate(timeout=120)
@@ -506,12 +509,11 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
         write_report(folder, "# Chad\n\nA lake.", "c-chad")
         with services_of() as services:
             end_leases(services.storage.database)  # as time does, in half a minute
-        with started(environment, *command) as process:
-            out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    assert re.search(r"(?m)^unchanged +3 passages  Kenya", err)
-    assert re.search(r"(?m)^added +400 passages  Mali", err)
-    assert "3 of 3 files are searchable." in out
+        finished = run(*command, **settings)
+    assert finished.status == 0, finished.err
+    assert re.search(r"(?m)^unchanged +3 passages  Kenya", finished.err)
+    assert re.search(r"(?m)^added +400 passages  Mali", finished.err)
+    assert "3 of 3 files are searchable." in finished.out
 
 
 class TestReread:

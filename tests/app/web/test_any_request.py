@@ -13,7 +13,7 @@ from tests.app.web.conftest import Ingested
 from tests.campaigns import times
 
 pytestmark = pytest.mark.extras("all")
-REQUESTS = times("REQUESTS", 250)
+REQUESTS = times("REQUESTS", 120)
 SEED = times("SEED", 1)
 
 

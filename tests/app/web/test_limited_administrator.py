@@ -97,6 +97,7 @@ REFUSED: tuple[tuple[str, str, Any, int], ...] = (
 )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("method", "path", "body", "status"), REFUSED)
 def test_what_is_outside_of_the_limit_is_refused(
     world: World, limited: FlaskClient, method: str, path: str, body: Any, status: int

@@ -66,6 +66,7 @@ def test_there_are_26_kinds() -> None:
     assert all(kind.source for kind in KINDS.values())
 
 
+@pytest.mark.sampled(3)
 @every_kind
 def test_quotations_answer_in_place_of_a_model_that_fails(
     app: Flask, server: FakeOpenAI, kind: Kind
@@ -84,6 +85,7 @@ def test_quotations_answer_in_place_of_a_model_that_fails(
     assert answer["trace"]["usage"]["calls"] >= 1
 
 
+@pytest.mark.sampled(3)
 @every_kind
 def test_a_stream_ends_with_its_answer_and_keeps_the_words_that_were_sent(
     port: int, server: FakeOpenAI, kind: Kind

@@ -178,6 +178,7 @@ class TestPages:
         assert len(texts(library, indicator="inflation", year=2021)) == 2
         assert len(texts(library, scope=scope(country_name="Mali"))) == 1
 
+    @pytest.mark.sampled(3)
     @pytest.mark.parametrize("limit", [1, 2, 3, 7])
     def test_pages_of_any_size_are_the_whole(
         self, library: FigureRepository, limit: int

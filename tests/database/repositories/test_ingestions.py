@@ -227,6 +227,7 @@ def test_files_without_a_job_are_pruned(
     assert left == {file.id for file in kept.files}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seconds", [60.0, -60.0], ids=["ahead", "behind"])
 def test_machines_with_different_clocks_take_no_file_twice(
     jobs: IngestionQueue,

@@ -217,6 +217,7 @@ def theirs(
         client.drop_database(DATABASE)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("declared", [True, False])
 def test_their_search_index_serves_as_it_is(
     layout: str, declared: bool, theirs: Any, tmp_path: Path

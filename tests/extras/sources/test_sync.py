@@ -184,6 +184,7 @@ def test_a_wrong_file_names_what_is_valid(
     assert message in result.err
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_goes_on(
     run: Run,

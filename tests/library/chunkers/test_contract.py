@@ -289,6 +289,7 @@ def test_a_heading_that_leaves_no_room_does_not_shred_the_text(name: str) -> Non
     assert sum(counts) / len(counts) > 40
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "text", ["abcdefghi " * 5_000, "One more. " * 5_000, "a\n\n" * 15_000, "x" * 50_000]

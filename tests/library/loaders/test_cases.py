@@ -37,6 +37,7 @@ def text_of(name: str) -> str:
     return f"{loaded.title}\n{document_text(loaded.sections)}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
 def test_no_file_makes_a_reader_fail(path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.library.loaders.samples import good_files
 
 resource = pytest.importorskip("resource")
 
-SEED, COUNT = 4, times("FILES", 250)
+SEED, COUNT = 4, times("FILES", 120)
 MAX_GROWTH = 300 * 1024**2
 
 

@@ -219,6 +219,7 @@ SLOW = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("html", SLOW.values(), ids=SLOW)
 def test_pages_made_to_take_time_do_not(html: str) -> None:

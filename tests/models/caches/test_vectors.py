@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.sample_vectors import sample_texts, write_warm_cache
+from benchmarks.sample_vectors import embedded_texts, write_warm_cache
 from chatbot.app.services import Services, build
 from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
@@ -26,15 +26,14 @@ RECOMPUTED = 40
 
 
 @pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def texts(sample_settings: Settings) -> list[str]:
     """What ingesting the sample reports with the default settings embeds."""
-    settings = Settings(
-        data_dir=tmp_path_factory.mktemp("data"),
-        embedding_provider="minilm",
-        sample_data="off",
-    )
-    with build(settings) as services:
-        return sample_texts(services)
+    with build(sample_settings) as services:
+        store = services.runtime.writable_store
+        records = services.storage.documents.all()
+        return embedded_texts(
+            [chunk for record in records for chunk in store.stored(record.id)[0]]
+        )
 
 
 def test_every_passage_of_every_sample_report_is_in_the_shipped_cache(
