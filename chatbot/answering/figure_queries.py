@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..domain import Scope
 from ..domain.errors import InvalidRequestError
 from ..domain.figure_query import (
+    MAX_YEARS,
     AnyStep,
     Difference,
     FigureCell,
@@ -286,6 +287,13 @@ class FigureQueries:
             cells: list[FigureCell | None] = []
             for number, (indicator, year) in enumerate(columns):
                 found = indicator.cell(subject, year)
+                if query.every_year:
+                    # A derived figure would be of another year.
+                    if year is not None and year not in indicator.years(subject):
+                        found = None
+                    if found is None:
+                        cells.append(None)
+                        continue
                 if found is None:
                     missing.append(MissingFigure(subject, indicator.name, year))
                     cells.append(None)
@@ -317,6 +325,8 @@ class FigureQueries:
         shared: int | None,
     ) -> Columns:
         """Return the columns: each indicator of each year that is asked for."""
+        if query.every_year:
+            return _every_year(query, indicators, subjects)
         if query.years:
             years: Sequence[int | None] = query.years
         elif any(_is_over_time(step) for step in query.steps):
@@ -465,6 +475,29 @@ class FigureQueries:
                 )
             subjects.append(subject)
         return list(dict.fromkeys(subjects))
+
+
+def _every_year(
+    query: FigureQuery, indicators: Sequence[Indicator], subjects: Sequence[str]
+) -> Columns:
+    """Return a column for each year of each indicator, at most as many years as a query
+    may name, the newest; one of the newest figures where they have no year.
+    """
+    columns: list[tuple[Indicator, int | None]] = []
+    for indicator in indicators:
+        years: set[int] = set()
+        for subject in subjects:
+            years.update(indicator.years(subject))
+        years.discard(0)
+        if not years:
+            columns.append((indicator, None))
+            continue
+        if query.years:
+            years.intersection_update(query.years)
+        columns += [(indicator, year) for year in sorted(years)[-MAX_YEARS:]]
+    if not columns:
+        raise InvalidRequestError.for_field("years", "no figure is of these years.")
+    return columns
 
 
 def _is_over_time(step: AnyStep) -> bool:

@@ -98,7 +98,22 @@ def _main(query: FigureQuery, table: FigureTable, say: Say) -> str:
             return _aggregated(step, table, say)
         if isinstance(step, Difference | Ratio | Growth):
             return _compared(step, query, table, say)
+    if query.every_year:
+        return _courses(table, say)
     return _each(table, say)
+
+
+def _courses(table: FigureTable, say: Say) -> str:
+    """Return how each indicator went over its years, of the first subjects."""
+    sentences = []
+    for name in dict.fromkeys(column.indicator for column in table.columns):
+        numbers = []
+        for number, column in enumerate(table.columns):
+            if column.indicator == name:
+                numbers.append(number)
+        for row in table.rows[:MOST_LISTED]:
+            sentences.append(_course(row, escape_markdown(name), numbers, say))
+    return " ".join(filter(None, sentences))
 
 
 def cell_text(cell: FigureCell | None, say: Say, *, with_how: bool = True) -> str:

@@ -146,9 +146,11 @@ class FigureTables:
         return unnamed
 
     def find(
-        self, scope: Scope, heading: str, document_id: str
+        self, scope: Scope, heading: str, document_id: str = ""
     ) -> Sequence[ReportedFigure]:
-        """Return the figures of a document under a heading, in reading order."""
+        """Return the figures of a document under a heading, in reading order; of all
+        documents where none is named.
+        """
         return self._figures.find(scope, headings=[heading], document_id=document_id)
 
     def compile(

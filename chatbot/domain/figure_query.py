@@ -16,6 +16,8 @@ from .json import Hidden, Inlines
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Year = Annotated[int, Field(ge=1000, le=2999)]
 Axis = Literal["subjects", "indicators", "years"]
+MAX_YEARS = 60
+"""Years of one query, and columns of an indicator."""
 
 
 class Step(BaseModel):
@@ -125,11 +127,15 @@ class FigureQuery(BaseModel):
 
     indicators: tuple[Name, ...] = Field(min_length=1, max_length=8)
     subjects: tuple[Name, ...] = Field(default=(), max_length=300)
-    years: tuple[Year, ...] = Field(default=(), max_length=60)
-    editions: tuple[Year, ...] = Field(default=(), max_length=60)
+    years: tuple[Year, ...] = Field(default=(), max_length=MAX_YEARS)
+    editions: tuple[Year, ...] = Field(default=(), max_length=MAX_YEARS)
     same_year: bool = True
     """Compare few subjects by the newest year that all have; else by the newest figure
     of each.
+    """
+    every_year: bool = False
+    """A column for each year that the figures have, of ``years`` where some are
+    named, instead of the newest.
     """
     steps: tuple[AnyStep, ...] = Field(default=(), max_length=8)
 

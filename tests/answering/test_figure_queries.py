@@ -264,3 +264,21 @@ def test_a_group_of_countries_means_its_members_with_reports() -> None:
     assert [row.subject for row in table.rows] == ["Kenya", "Mali"]
     with pytest.raises(InvalidRequestError, match="no country of Oceania has a report"):
         asked("Population", subjects=["Oceania"])
+
+
+def test_every_year_has_a_column_and_what_is_computed_is_of_that_year() -> None:
+    _, table = asked("Population", subjects=["Kenya", "Peru"], every_year=True)
+    assert [column.year for column in table.columns] == [2021, 2023, 2024]
+    assert values(table) == {
+        "Kenya": [50_000_000, None, 58_000_000],
+        "Peru": [None, 32_000_000, 29_000_000],
+    }
+    assert table.missing == ()
+    query, table = asked("Population", every_year=True, years=[2024, 2025])
+    assert [column.year for column in table.columns] == [2024]
+    assert "the only figure" in in_words(query, table, in_english)
+    # The trade balance has both parts in 2023 only.
+    _, table = asked("trade balance", subjects=["Kenya"], every_year=True)
+    assert [column.year for column in table.columns] == [2023]
+    with pytest.raises(InvalidRequestError, match="no figure is of these years"):
+        asked("Population", every_year=True, years=[1990])

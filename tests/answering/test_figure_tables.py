@@ -64,12 +64,17 @@ class Rows:
         return labels
 
     def find(
-        self, scope: Scope, *, headings: Collection[str] = ()
+        self,
+        scope: Scope,
+        *,
+        headings: Collection[str] = (),
+        document_id: str = "",
     ) -> Sequence[ReportedFigure]:
         return [
             one
             for one in self._inside(scope)
-            if not headings or one.heading in headings
+            if (not headings or one.heading in headings)
+            and document_id in {"", one.document_id}
         ]
 
     def _inside(self, scope: Scope) -> list[ReportedFigure]:

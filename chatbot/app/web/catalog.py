@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from ...answering.conversation import Place
 from ...answering.guide import topics
+from ...answering.indicators import IndicatorCatalog, IndicatorSummary
 from ...database.core import Json
 from ...database.repositories.documents import SEVERAL
 from ...domain import Scope, SearchHit
@@ -36,8 +37,8 @@ from . import routes
 from .access import library, query_scope
 from .asking import ConversationId, Filter, Identifier
 from .callers import caller
-from .exports import table_response
-from .files import XLSX
+from .exports import FigureView, figures_response, table_response
+from .files import DOCX, XLSX
 from .routes import (
     JSON,
     Cursor,
@@ -263,12 +264,36 @@ def list_figures(query: FigureListQuery) -> Json | Response:
     )
 
 
+class IndicatorQuery(Page, ScopeQuery):
+    limit: Number = page_size(100, MOST_LISTED)
+    q: Annotated[str, Field(description="Only names that contain this text.")] = ""
+
+
+@catalog.get(
+    "/api/indicators",
+    need="read",
+    returns=listing("Indicators", "indicators", IndicatorSummary),
+)
+def list_indicators(query: IndicatorQuery) -> Json:
+    """List the indicators of which reports have figures, with what they mean: those
+    that people ask for most, then those that most countries have.
+    """
+    of_caller = library()
+    indicators = IndicatorCatalog(of_caller.search.flow.tools.figures.queries)
+    summaries = indicators.summaries(query_scope(query), query.q)
+    return query.of("indicators", summaries)
+
+
 class FigureQuestion(FigureQuery):
-    """A query, the scope it is asked in, and the language of its sentence."""
+    """A query, the scope it is asked in, and the language of its sentence. ``format``:
+    a file of the table instead; ``view``: what a Word file draws of it.
+    """
 
     filters: Mapping[str, Filter] | None = None
     collections: list[str] | None = Field(None, max_length=300)
     language: Language = ENGLISH
+    format: Literal["json", "csv", "docx", "xlsx"] = "json"
+    view: FigureView = "table"
 
 
 @catalog.post(
@@ -279,8 +304,10 @@ class FigureQuestion(FigureQuery):
         "subjects": ["Kenya", "Peru"],
         "steps": [{"op": "ratio"}],
     },
+    returns=FigureAnswer,
+    media=(JSON, "text/csv", XLSX, DOCX),
 )
-def query_figures(body: FigureQuestion) -> FigureAnswer:
+def query_figures(body: FigureQuestion) -> FigureAnswer | Response:
     """Compute over the figures of the reports: differences, ratios, shares, changes,
     ranks, filters, counts and other units, each cell with the passages it comes from.
     """
@@ -291,7 +318,10 @@ def query_figures(body: FigureQuestion) -> FigureAnswer:
         **{name: getattr(body, name) for name in FigureQuery.model_fields}
     )
     figures = of_caller.search.flow.tools.figures
-    return figures.answer(query, scope, speaking(body.language))
+    answer = figures.answer(query, scope, speaking(body.language))
+    if body.format == "json":
+        return answer
+    return figures_response(answer, body.view, body.format)
 
 
 class GlossaryQuery(Page):

@@ -1,14 +1,16 @@
 """Conversations and tables as files. The formats are a registry: extras add theirs."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 from flask import Response, url_for
 
 from ...database.core import Json
 from ...database.repositories.conversations import Conversation
+from ...domain.figure_query import FigureAnswer, FigureCell, FigureColumn
 from ...domain.json import to_json
 from ...domain.registry import Registry
 from ...domain.scope import Range, Scope, Values
@@ -19,19 +21,37 @@ from .files import csv_text, disposition
 from .routes import JSON, services
 
 Rows = Iterable[Mapping[str, Any]]
+FigureView = Literal["lines", "bars", "map", "table"]
+FIGURE_FIELDS = (
+    "indicator",
+    "subject",
+    "year",
+    "value",
+    "unit",
+    "text",
+    "estimate",
+    "how",
+    "report",
+    "edition",
+    "page",
+    "link",
+)
+"""Of a figure that the explorer shows, in a long table."""
 NO_ANSWER = "(no answer)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFormat:
     """What an adapter of `FILE_FORMATS` builds. ``conversation`` writes a conversation
-    with its messages, ``table`` the rows of a table with a name; None: it cannot.
+    with its messages, ``table`` the rows of a table with a name, ``figures`` what the
+    explorer shows; None: it cannot.
     """
 
     suffix: str
     media_type: str
     conversation: Callable[[Conversation, list[Json]], bytes] | None = None
     table: Callable[[str, Sequence[str], Rows], bytes] | None = None
+    figures: Callable[["ShownFigures"], bytes] | None = None
 
 
 FILE_FORMATS: Registry[FileFormat] = Registry(
@@ -64,6 +84,77 @@ def table_response(
     written = _format_named(format)
     assert written.table is not None
     return _file(written, name, written.table(name, columns, rows))
+
+
+@dataclass(frozen=True)
+class ShownFigures:
+    """What the explorer shows: a table of subjects and columns, and how it is drawn."""
+
+    answer: FigureAnswer
+    view: FigureView
+
+    @property
+    def name(self) -> str:
+        """The indicators."""
+        columns = self.answer.table.columns
+        return ", ".join(dict.fromkeys(column.indicator for column in columns))
+
+    @cached_property
+    def citations(self) -> Mapping[int, Json]:
+        """The cited passages by their numbers, as answers have them."""
+        citations = {}
+        for source in self.answer.citations:
+            shown = to_json(source.chunk)
+            citations[source.number] = {**shown, "number": source.number}
+        return citations
+
+    def rows(self) -> Iterator[Json]:
+        """Yield each figure with the fields `FIGURE_FIELDS`, and the numbers of its
+        passages as `citations`.
+        """
+        table = self.answer.table
+        for row in table.rows:
+            for column, cell in zip(table.columns, row.cells, strict=True):
+                if cell is not None:
+                    yield self._row(row.subject, column, cell)
+
+    def _row(self, subject: str, column: FigureColumn, cell: FigureCell) -> Json:
+        cited = [
+            self.citations[number]
+            for number in cell.citations
+            if number in self.citations
+        ]
+        year = cell.year
+        if year is None:
+            year = column.year
+        figure = to_json(cell)
+        return {
+            "indicator": column.indicator,
+            "subject": subject,
+            "year": year,
+            "value": figure["value"],
+            "unit": column.unit,
+            "text": cell.text,
+            "estimate": cell.estimate,
+            "how": cell.how,
+            "report": "; ".join(one["title"] for one in cited),
+            "edition": cited[0]["year"] if cited else None,
+            "page": cited[0]["page"] if cited else None,
+            "link": original_address(cited[0]) if cited else "",
+            "citations": [one["number"] for one in cited],
+        }
+
+
+def figures_response(answer: FigureAnswer, view: FigureView, format: str) -> Response:
+    """Return what the explorer shows as a file. Raises as `conversation_response`
+    does.
+    """
+    written = _format_named(format)
+    shown = ShownFigures(answer, view)
+    name = shown.name.replace("/", " ")
+    if written.figures is not None:
+        return _file(written, name, written.figures(shown))
+    return table_response(shown.rows(), FIGURE_FIELDS, name, format)
 
 
 def _format_named(name: str) -> FileFormat:

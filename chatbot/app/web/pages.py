@@ -9,6 +9,7 @@ import mimetypes
 import posixpath
 import re
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
@@ -22,6 +23,7 @@ from flask import (
     url_for,
 )
 
+from ...answering.indicators import IndicatorCatalog
 from ...config import STATIC, TEMPLATES
 from ...domain.chat import QUERY_CHARACTERS
 from ...domain.errors import NotFoundError
@@ -67,17 +69,48 @@ def shared(token: str) -> Response:
     return response
 
 
+@pages.get("/explore", about=PAGE)
+def explore() -> Response:
+    """Show figures of the reports as one chooses; the choice is in the address."""
+    return with_owner(make_response(render_template("explore.html", embedded=False)))
+
+
+@pages.get("/indicators/<slug>", about=PAGE)
+def indicator(slug: str) -> Response:
+    """Show what an indicator means, who has it, its newest figures and revisions."""
+    found = None
+    if may_read():
+        queries = library().search.flow.tools.figures.queries
+        found = IndicatorCatalog(queries).page(slug, library().scopes.resolve({}))
+    return with_owner(make_response(render_template("indicator.html", indicator=found)))
+
+
 @pages.get("/embed", about=PAGE)
 def embed() -> Response:
     """The page of `chat` for a frame in pages of EMBED_ORIGINS, without its header. A
     scope is in its address.
+    """
+    return _framed(lambda: _chat(embedded=True))
+
+
+@pages.get("/embed/explore", about=PAGE)
+def embed_explorer() -> Response:
+    """The page of `explore` for a frame in pages of EMBED_ORIGINS."""
+    return _framed(
+        lambda: make_response(render_template("explore.html", embedded=True))
+    )
+
+
+def _framed(page: Callable[[], Response]) -> Response:
+    """Return a page that those of EMBED_ORIGINS may show in a frame. Raises
+    NotFoundError: there are none.
     """
     origins = services().settings.embed_origins
     if not origins:
         raise NotFoundError(
             "No other page may show this one: EMBED_ORIGINS is not set."
         )
-    response = with_owner(_chat(embedded=True))
+    response = with_owner(page())
     policy = SECURITY_HEADERS["Content-Security-Policy"].removesuffix(
         FRAMED_BY.format("'none'")
     )

@@ -4,7 +4,7 @@ drawn is decided as on the page (static/js/chat/charts.js).
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -23,6 +23,7 @@ from pptx.util import Pt
 from ...database.core import Json
 
 MAX_BARS = 30
+MAX_LINES = 12
 ROOM = 1.25
 """For the longest bar's label, as a multiple of the bar."""
 
@@ -138,6 +139,27 @@ def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
     return sorted(filter(None, charts), key=lambda chart: -len(chart.figures))[:3]
 
 
+def shown_charts(figures: Sequence[Json], *, is_lines: bool) -> Iterator[FigureChart]:
+    """Yield a chart of each indicator as the explorer draws it: lines over the years,
+    or bars of the newest figure of each subject, at most `MAX_BARS`, the largest first.
+    """
+    for of_indicator in _grouped(figures, "indicator").values():
+        dated = []
+        for figure in of_indicator:
+            if figure["year"]:
+                number = next(iter(figure["citations"]), None)
+                dated.append({**figure, "citation": number})
+        if not dated:
+            continue
+        if is_lines:
+            yield FigureChart(True, dated)
+            continue
+        by_subject = _grouped(dated, "subject")
+        newest = [same[-1] for same in by_subject.values()]
+        newest.sort(key=lambda figure: -figure["value"])
+        yield FigureChart(False, newest[:MAX_BARS])
+
+
 def _grouped(figures: Iterable[Json], *names: str) -> Mapping[Any, Sequence[Json]]:
     groups = defaultdict[Any, list[Json]](list)
     key = itemgetter(*names)
@@ -170,7 +192,9 @@ def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
             ),
         )
     # More lines of one chart cannot be told apart.
-    if len(by_subject) <= 6 and any(len(own) >= 3 for own in by_subject.values()):
+    if len(by_subject) <= MAX_LINES and any(
+        len(own) >= 3 for own in by_subject.values()
+    ):
         return FigureChart(True, [one for own in by_subject.values() for one in own])
     # Bars for the year that most subjects have, the latest of several.
     _, bars = max(

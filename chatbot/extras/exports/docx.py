@@ -23,6 +23,7 @@ from markdown_it.token import Token
 from ...app.web.exports import (
     NO_ANSWER,
     FileFormat,
+    ShownFigures,
     about_question,
     original_address,
     publication_words,
@@ -30,7 +31,7 @@ from ...app.web.exports import (
 from ...app.web.files import DOCX
 from ...database.core import Json
 from ...database.repositories.conversations import Conversation
-from .charts import FigureChart, charts_of
+from .charts import FigureChart, charts_of, shown_charts
 from .marked import END, MARK, clean, parse_answer
 
 _W = f'xmlns:w="{NAMESPACE.WML_MAIN}" xmlns:r="{NAMESPACE.OFC_RELATIONSHIPS}"'
@@ -71,9 +72,14 @@ class WordWriter:
                 "Highlighted: the cited passages do not support this.", "Caption"
             )
         for chart in charts_of(answer) if answer.get("figures") else ():
-            self._chart(chart)
-            sources = self._file.add_paragraph("Sources:", "Caption")
-            for number in dict.fromkeys(figure["citation"] for figure in chart.figures):
+            self.add_chart(chart, cited)
+
+    def add_chart(self, chart: FigureChart, cited: Mapping[int, Json]) -> None:
+        """``cited``: the passages of its figures, by their numbers."""
+        self._chart(chart)
+        sources = self._file.add_paragraph("Sources:", "Caption")
+        for number in dict.fromkeys(figure["citation"] for figure in chart.figures):
+            if number in cited:
                 self._footnote(sources, cited[number])
 
     def bytes(self) -> bytes:
@@ -261,5 +267,19 @@ def as_word(record: Conversation, messages: list[Json]) -> bytes:
     return writer.bytes()
 
 
+def _figures(shown: ShownFigures) -> bytes:
+    """Return the charts that the explorer shows, and what they say with the passages as
+    footnotes.
+    """
+    writer = WordWriter(shown.name, original_address)
+    for chart in shown_charts(list(shown.rows()), is_lines=shown.view == "lines"):
+        writer.add_chart(chart, shown.citations)
+    citations = list(shown.citations.values())
+    writer.add_answer(shown.answer.text, {"citations": citations, "marks": []})
+    return writer.bytes()
+
+
 def build() -> FileFormat:
-    return FileFormat(suffix="docx", media_type=DOCX, conversation=as_word)
+    return FileFormat(
+        suffix="docx", media_type=DOCX, conversation=as_word, figures=_figures
+    )

@@ -3,24 +3,46 @@
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from openpyxl import Workbook
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-from openpyxl.styles import Font
+from openpyxl.comments import Comment
+from openpyxl.styles import Alignment, Font
 
 from ...app.web.catalog import FIGURE_COLUMNS
-from ...app.web.exports import FileFormat, Rows, original_address
+from ...app.web.exports import (
+    FIGURE_FIELDS,
+    FileFormat,
+    Rows,
+    ShownFigures,
+    original_address,
+)
 from ...app.web.files import XLSX
 from ...database.core import Json
 from ...database.repositories.conversations import Conversation
+from ...domain.figure_query import FigureColumn
 from .marked import END, MARK, parse_answer
 
 SOURCE_COLUMNS = ("number", "title", "section", "page", "chunk_id")
 PUBLICATION_COLUMNS = ("publisher", "publication_date", "source_url")
+AUTHOR = "Ask your reports"
+LEAST_WIDTH, MOST_WIDTH = 9, 48
+"""Of a column, in characters."""
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d+)?")
+_FIGURE_CELL = re.compile(r"(?P<text>.+?)(?: \([^()]*\))? ?\[(?P<number>\d+)\]")
+"""A figure of a table, perhaps its year, and the number of its passage."""
 _SHOWN = {"text", "code_inline", "softbreak", "hardbreak"}
+
+
+@dataclass(frozen=True, slots=True)
+class NotedNumber:
+    """A number of a cell, and what its note says."""
+
+    value: float
+    note: str
 
 
 def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
@@ -38,9 +60,15 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
             question = " ".join(message["content"].split())
             continue
         answer = message["answer"] or {}
+        figures_of_answer = answer.get("figures") or ()
+        noted = {
+            (figure["text"], str(figure.get("citation"))): figure["value"]
+            for figure in figures_of_answer
+        }
         for rows in tables_of(message["content"], answer):
-            tables[f"{len(tables) + 1} {question}"] = rows
-        for figure in answer.get("figures") or ():
+            numbers = [[_as_number(cell, noted) for cell in row] for row in rows]
+            tables[f"{len(tables) + 1} {question}"] = numbers
+        for figure in figures_of_answer:
             figures.append([question, *(figure.get(name) for name in FIGURE_COLUMNS)])
         for citation in answer.get("citations") or ():
             values = [citation.get(name) for name in SOURCE_COLUMNS]
@@ -51,6 +79,21 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
             values += [citation.get(name, "") for name in PUBLICATION_COLUMNS]
             sources.append([question, *values])
     return workbook_bytes({**tables, "Figures": figures, "Sources": sources})
+
+
+def _as_number(
+    cell: str | float, noted: Mapping[tuple[str, str], float]
+) -> str | float | NotedNumber:
+    """Return the number of a cell with one cited figure, its text as a note; other
+    cells as they are. ``noted``: the values of figures by their text and citation.
+    """
+    found = _FIGURE_CELL.fullmatch(cell) if isinstance(cell, str) else None
+    if found is None:
+        return cell
+    value = noted.get((found["text"], found["number"]))
+    if value is None:
+        return cell
+    return NotedNumber(value, found[0])
 
 
 def tables_of(
@@ -85,6 +128,44 @@ def _table(name: str, columns: Sequence[str], rows: Rows) -> bytes:
     return workbook_bytes({name: cells})
 
 
+def _figures(shown: ShownFigures) -> bytes:
+    """Return a sheet as the explorer shows it, the passages of a figure as a note of
+    its cell, and one with a row a figure.
+    """
+    table = shown.answer.table
+    wide: list[list[Any]] = [["", *map(_column_name, table.columns)]]
+    for row in table.rows:
+        cells: list[Any] = [row.subject]
+        for cell in row.cells:
+            if cell is None:
+                cells.append(None)
+                continue
+            cited = [shown.citations.get(number) for number in cell.citations]
+            note = "\n".join(_source_note(one) for one in cited if one is not None)
+            cells.append(NotedNumber(float(cell.value), f"{cell.text}\n{note}"))
+        wide.append(cells)
+    long: list[list[Any]] = [list(FIGURE_FIELDS)]
+    long += [[figure[name] for name in FIGURE_FIELDS] for figure in shown.rows()]
+    return workbook_bytes({shown.name or "Figures": wide, "Long": long})
+
+
+def _column_name(column: FigureColumn) -> str:
+    name = column.indicator
+    if column.unit:
+        name = f"{name} ({column.unit})"
+    if column.year is not None:
+        name = f"{name}, {column.year}"
+    return name
+
+
+def _source_note(citation: Json) -> str:
+    page = ""
+    if citation["page"]:
+        page = f"page {citation['page']}"
+    place = filter(None, [citation["title"], citation["section"], page])
+    return f"{', '.join(place)}\n{original_address(citation)}"
+
+
 def workbook_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
     """Return a workbook: rows by the name of a sheet, the first its head. No text
     becomes a formula.
@@ -97,21 +178,39 @@ def workbook_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
         sheet = book.create_sheet(re.sub(r"[\[\]:*?/\\]", " ", name)[:31])
         sheet.freeze_panes = "A2"
         for cells in rows:
-            sheet.append(
-                [
-                    ILLEGAL_CHARACTERS_RE.sub("", one) if isinstance(one, str) else one
-                    for one in cells
-                ]
-            )
+            sheet.append([_cell_value(cell) for cell in cells])
+            for number, cell in enumerate(cells, 1):
+                if isinstance(cell, NotedNumber):
+                    note = ILLEGAL_CHARACTERS_RE.sub("", cell.note)
+                    written = sheet.cell(sheet.max_row, number)
+                    written.comment = Comment(note, AUTHOR)
+        for column in sheet.iter_cols():
+            longest = max(len(str(cell.value or "")) for cell in column)
+            width = min(max(longest, LEAST_WIDTH), MOST_WIDTH) + 2
+            sheet.column_dimensions[column[0].column_letter].width = width
         for cell in chain.from_iterable(sheet.iter_rows()):
             cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
         for cell in sheet[1]:
             cell.font = Font(bold=True)
+            cell.alignment = Alignment(wrap_text=True, vertical="top")
     book.save(stream)
     return stream.getvalue()
 
 
+def _cell_value(cell: Any) -> Any:
+    """Return what Excel can store of a value."""
+    if isinstance(cell, NotedNumber):
+        return cell.value
+    if isinstance(cell, str):
+        return ILLEGAL_CHARACTERS_RE.sub("", cell)
+    return cell
+
+
 def build() -> FileFormat:
     return FileFormat(
-        suffix="xlsx", media_type=XLSX, conversation=as_workbook, table=_table
+        suffix="xlsx",
+        media_type=XLSX,
+        conversation=as_workbook,
+        table=_table,
+        figures=_figures,
     )

@@ -4,7 +4,7 @@
  * answer states (`answer.card`), and nothing else.
  */
 import { sparkline } from "./charts.js";
-import { emphasise, showFigures } from "./figures.js";
+import { emphasise, exploreLink, showFigures } from "./figures.js";
 import { element } from "../common/dom.js";
 import { isAttachment, sourceTitle, when } from "../common/format.js";
 import { count, t } from "../common/words.js";
@@ -170,6 +170,7 @@ function cardOf(answer) {
         ]
       : []),
     ...[card.kind === "value" && othersFold(answer)].filter(Boolean),
+    ...[card.kind === "value" && exploreLink(card.figures, "lines")].filter(Boolean),
   );
 }
 

@@ -188,6 +188,10 @@ const LABEL_WIDTH = 46;
 const VALUE_WIDTH = 60;
 const MAX_NAME_SHARE = 0.34;
 const NAME_GAP = 8;
+/** Between a line and its name, and between two names, in pixels. */
+const [END_GAP, LINE_GAP] = [8, 14];
+/** Narrower charts have a legend instead. */
+export const MIN_ENDS_WIDTH = 520;
 const measuring = document.createElement("canvas").getContext("2d");
 
 /** Return the width of a label of a chart in pixels, in the font of `.plot`. */
@@ -232,8 +236,9 @@ export const marker = (index) =>
   shape("path", { d: SHAPES[index % SHAPES.length], class: seriesClass(index) });
 
 /** Six subjects have a colour of their own; the others are grey. */
-const seriesClass = (index) =>
-  index < SHAPES.length ? `series-${index}` : "series-other";
+export const COLOURS = SHAPES.length;
+
+const seriesClass = (index) => (index < COLOURS ? `series-${index}` : "series-other");
 
 const compact = new Intl.NumberFormat(locale, {
   notation: "compact",
@@ -320,25 +325,72 @@ export function axisNote(chart) {
     : "";
 }
 
+/** Move names that end at the same year from each other, the highest first. */
+function pushApart(named, height) {
+  let above = TOP - LINE_GAP;
+  for (const end of named) above = end.at = Math.max(end.at, above + LINE_GAP);
+  let lowest = height - BOTTOM;
+  for (const end of named.toReversed()) {
+    end.at = Math.min(end.at, lowest);
+    lowest = end.at - LINE_GAP;
+  }
+}
+
+/**
+ * Return the names at the ends of lines as labels that do not lie over each other, the
+ * grey ones only where there is room.
+ */
+function endLabels(chart, x, y, height) {
+  const named = chart.series
+    .map(({ subject, points, tone }, index) => ({
+      subject,
+      last: points.at(-1),
+      tone: tone ?? index,
+    }))
+    .filter(({ tone }) => tone < COLOURS || chart.series.length <= MAX_LINES)
+    .map((end) => ({ ...end, at: y(end.last.value) }))
+    .toSorted((one, other) => one.at - other.at);
+  for (const same of Map.groupBy(named, ({ last }) => last.year).values())
+    pushApart(same, height);
+  return named.map(({ subject, last, tone, at }) =>
+    shape("text", {
+      x: x(last.year) + END_GAP,
+      y: at + 4,
+      class: `end ${seriesClass(tone)}`,
+      text: fitting(subject, chart.ends - END_GAP),
+    }),
+  );
+}
+
+/** Return how wide the names at the ends of lines are at most, 0 where none are. */
+function endsWidth({ series, hasEnds }, width) {
+  if (!hasEnds || width < MIN_ENDS_WIDTH) return 0;
+  const longest = Math.max(...series.map(({ subject }) => labelWidth(subject)));
+  return Math.min(longest + 2 * END_GAP, width * MAX_NAME_SHARE);
+}
+
 function drawLines(chart, width) {
-  const { series, unit } = chart;
+  const { unit, height = HEIGHT } = chart;
+  const series = chart.series.map((one, index) => ({ tone: index, ...one }));
+  const ends = endsWidth(chart, width);
+  const right = RIGHT + ends;
   const points = series.flatMap((one) => one.points);
   const years = points.map(({ year }) => year);
   const [first, last] = [Math.min(...years), Math.max(...years)];
   const marks = axisOf(chart);
-  const y = scale(marks[0], marks.at(-1), HEIGHT - BOTTOM, TOP);
-  const x = scale(first, last, LEFT + 12, width - RIGHT - 12);
+  const y = scale(marks[0], marks.at(-1), height - BOTTOM, TOP);
+  const x = scale(first, last, LEFT + 12, width - right - 12);
   const hasValues =
-    series.length === 1 && points.length * VALUE_WIDTH <= width - LEFT - RIGHT;
+    series.length === 1 && points.length * VALUE_WIDTH <= width - LEFT - right;
   const every = Math.ceil(
-    (last - first + 1) / Math.max(2, Math.floor((width - LEFT - RIGHT) / LABEL_WIDTH)),
+    (last - first + 1) / Math.max(2, Math.floor((width - LEFT - right) / LABEL_WIDTH)),
   );
   return [
     ...marks.flatMap((value) => [
       shape("line", {
         class: "grid",
         x1: LEFT,
-        x2: width - RIGHT,
+        x2: width - right,
         y1: y(value),
         y2: y(value),
       }),
@@ -347,8 +399,9 @@ function drawLines(chart, width) {
     ...Array.from(
       { length: Math.floor((last - first) / every) + 1 },
       (_, index) => first + index * every,
-    ).map((year) => label(x(year), HEIGHT - 8, year)),
-    ...series.flatMap(({ subject, points: line }, index) => [
+    ).map((year) => label(x(year), height - 8, year)),
+    ...(ends ? endLabels({ ...chart, ends }, x, y, height) : []),
+    ...series.flatMap(({ subject, points: line, tone: index }) => [
       shape("path", {
         class: `line ${seriesClass(index)}`,
         d: line
@@ -369,7 +422,10 @@ function drawLines(chart, width) {
             d: `M${x(one.year)} ${y(one.value)}L${x(other.year)} ${y(other.value)}`,
           }),
         ),
-      ...line.flatMap(({ year, value, figure, revised }) => [
+      ...(chart.series.length > MAX_LINES && index >= COLOURS
+        ? [] // Too many points to press: the table has them.
+        : line
+      ).flatMap(({ year, value, figure, revised }) => [
         ...revised.map((older) =>
           dot(x(year), y(older.value), index, subject, older, true),
         ),
@@ -435,7 +491,7 @@ function drawBars({ series, unit, year: shared }, width) {
     names,
     width - (shared ? 84 : 124),
   );
-  return series.map(({ subject, points: [{ figure, value }] }, row) => {
+  return series.map(({ subject, tone = 0, points: [{ figure, value }] }, row) => {
     const y = TOP + 12 + row * 30;
     const [from, to] = [x(0), x(value)].toSorted((a, b) => a - b);
     const bar = dot(0, 0, 0, subject, figure, false);
@@ -446,7 +502,7 @@ function drawBars({ series, unit, year: shared }, width) {
       );
     bar.querySelector("path").replaceWith(
       shape("rect", {
-        class: "bar series-0",
+        class: `bar ${seriesClass(tone)}`,
         x: from,
         y: y - 9,
         width: Math.max(1, to - from),
@@ -467,7 +523,7 @@ function drawBars({ series, unit, year: shared }, width) {
 /** Draw a chart for a width. */
 export function draw(chart, width, name) {
   const isBars = chart.kind === "bars";
-  const height = isBars ? TOP + chart.series.length * 30 + 6 : HEIGHT;
+  const height = isBars ? TOP + chart.series.length * 30 + 6 : (chart.height ?? HEIGHT);
   return shape(
     "svg",
     {

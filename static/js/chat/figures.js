@@ -8,6 +8,7 @@ import { element, showItems } from "../common/dom.js";
 import { sourceTitle, when } from "../common/format.js";
 import { escaped } from "../common/passage.js";
 import { t } from "../common/words.js";
+import { addressOf } from "../explore/state.js";
 
 const STYLES = [
   "fill",
@@ -29,7 +30,7 @@ const LINE_CHARACTERS = 110;
  * Name what nothing else in the chart shows: a single subject, the year of bars, a unit
  * that is not on the axis.
  */
-function titleOf({ indicator, kind, year, unit, series: [first, ...others] }) {
+export function titleOf({ indicator, kind, year, unit, series: [first, ...others] }) {
   const title = `${others.length ? "" : `${first.subject}: `}${indicator}${kind === "bars" && year ? `, ${year}` : ""}`;
   return !unit || unit === "%" || isMoney(unit) ? title : `${title} (${unit})`;
 }
@@ -161,9 +162,9 @@ function linesOf(text) {
 }
 
 /** Return the legend of a picture: each subject with its sign, in rows. */
-function legendOf({ kind, series }) {
+function legendOf({ kind, series, hasEnds }) {
   let [x, y] = [8, 0];
-  if (kind !== "lines" || series.length < 2) return [];
+  if (kind !== "lines" || series.length < 2 || hasEnds) return [];
   return series.map(({ subject }, index) => {
     const width = 34 + 7 * subject.length;
     if (x + width > PICTURE_WIDTH) [x, y] = [8, y + LINE_HEIGHT];
@@ -180,11 +181,11 @@ function legendOf({ kind, series }) {
 
 /**
  * Draw a chart for a slide: in light colours, on white, with title, legend, sources,
- * date and the styles of the page.
+ * date and the styles of the page. `drawPlot` draws it for a width.
  */
-function pictureOf(chart, sources, box) {
+function pictureOf(chart, sources, box, drawPlot) {
   const holder = element("div", { className: "figures light off-page" });
-  const plot = draw(chart, PICTURE_WIDTH, titleOf(chart));
+  const plot = drawPlot(PICTURE_WIDTH);
   const legend = legendOf(chart);
   const legendHeight = Number(legend.at(-1)?.getAttribute("data-bottom") ?? 0);
   const reports = [
@@ -214,7 +215,8 @@ function pictureOf(chart, sources, box) {
   box.append(holder);
   for (const node of [plot, ...plot.querySelectorAll("*")]) {
     const style = getComputedStyle(node);
-    for (const name of STYLES) node.setAttribute(name, style.getPropertyValue(name));
+    for (const name of STYLES)
+      node.setAttribute(name, plainColour(style.getPropertyValue(name)));
   }
   holder.remove();
   for (const node of plot.querySelectorAll("*")) {
@@ -254,6 +256,15 @@ function pictureOf(chart, sources, box) {
   );
 }
 
+/** Return a mixed colour as one that programs beside browsers read, too. */
+function plainColour(value) {
+  if (!/^(?:ok|color)/.test(value)) return value;
+  const pixel = new OffscreenCanvas(1, 1).getContext("2d");
+  pixel.fillStyle = value;
+  pixel.fillRect(0, 0, 1, 1);
+  return `rgb(${pixel.getImageData(0, 0, 1, 1).data.slice(0, 3).join(" ")})`;
+}
+
 const urlOf = (svg) =>
   `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
 
@@ -270,33 +281,37 @@ async function pngOf(svg) {
   return canvas.toDataURL("image/png");
 }
 
-function downloads(chart, sources, box) {
+/**
+ * Return the buttons that download a chart. `drawPlot` draws it for a width.
+ */
+export function downloads(
+  chart,
+  sources,
+  box,
+  drawPlot = (width) => draw(chart, width, titleOf(chart)),
+) {
   const title = titleOf(chart);
   const kinds = {
-    PNG: () => pngOf(pictureOf(chart, sources, box)),
-    SVG: () => urlOf(pictureOf(chart, sources, box)),
+    PNG: () => pngOf(pictureOf(chart, sources, box, drawPlot)),
+    SVG: () => urlOf(pictureOf(chart, sources, box, drawPlot)),
     CSV: () =>
       `data:text/csv;charset=utf-8,${encodeURIComponent(`\ufeff${csvOf(chart, sources)}`)}`,
   };
-  return element(
-    "div",
-    { className: "figures-files" },
-    ...Object.entries(kinds).map(([kind, urlFor]) => {
-      const button = element("button", {
-        type: "button",
-        className: "button quiet",
-        text: kind,
-        "aria-label": t("{kind}: download {title}", { kind, title }),
-      });
-      button.addEventListener("click", async () => {
-        const name = `${title}.${kind.toLowerCase()}`
-          .replace(/[^\p{L}\p{N}().,-]+/gu, " ")
-          .trim();
-        element("a", { href: await urlFor(), download: name }).click();
-      });
-      return button;
-    }),
-  );
+  return Object.entries(kinds).map(([kind, urlFor]) => {
+    const button = element("button", {
+      type: "button",
+      className: "button quiet",
+      text: kind,
+      "aria-label": t("{kind}: download {title}", { kind, title }),
+    });
+    button.addEventListener("click", async () => {
+      const name = `${title}.${kind.toLowerCase()}`
+        .replace(/[^\p{L}\p{N}().,-]+/gu, " ")
+        .trim();
+      element("a", { href: await urlFor(), download: name }).click();
+    });
+    return button;
+  });
 }
 
 const MIN_ON_MAP = 3;
@@ -325,7 +340,7 @@ function mapFold(chart) {
 }
 
 /** Tab reaches one point, the arrow keys the others; Enter opens its passage. */
-function wireKeys(holder) {
+export function wireKeys(holder) {
   const points = () => [...holder.querySelectorAll(".point")];
   holder.addEventListener("focusin", ({ target }) => {
     const focused = target.closest(".point");
@@ -346,6 +361,25 @@ function wireKeys(holder) {
   });
 }
 
+/** Return the subjects of lines with their signs. */
+export const legendList = (series) =>
+  element(
+    "ul",
+    { className: "legend" },
+    ...series.map(({ subject, tone }, index) =>
+      element(
+        "li",
+        {},
+        shape(
+          "svg",
+          { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" },
+          marker(tone ?? index),
+        ),
+        subject,
+      ),
+    ),
+  );
+
 function figureOf(chart, sources, box) {
   const { kind, series } = chart,
     title = titleOf(chart);
@@ -361,26 +395,7 @@ function figureOf(chart, sources, box) {
   }).observe(holder);
   wireKeys(holder);
   const caption = element("figcaption", {}, element("h3", { text: title }));
-  if (kind === "lines" && series.length > 1) {
-    caption.append(
-      element(
-        "ul",
-        { className: "legend" },
-        ...series.map(({ subject }, index) =>
-          element(
-            "li",
-            {},
-            shape(
-              "svg",
-              { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" },
-              marker(index),
-            ),
-            subject,
-          ),
-        ),
-      ),
-    );
-  }
+  if (kind === "lines" && series.length > 1) caption.append(legendList(series));
   if (axisNote(chart))
     caption.append(element("p", { className: "axis-note", text: axisNote(chart) }));
   const fold = element(
@@ -399,9 +414,39 @@ function figureOf(chart, sources, box) {
       { className: "figures-bar" },
       fold,
       ...(kind === "bars" && series.length >= MIN_ON_MAP ? [mapFold(chart)] : []),
-      downloads(chart, sources, box),
+      element(
+        "div",
+        { className: "figures-files" },
+        ...[exploreLink(chart.figures, kind)].filter(Boolean),
+        ...downloads(chart, sources, box),
+      ),
     ),
   );
+}
+
+/**
+ * Return a link that opens figures where one can change what is drawn of them. A page
+ * that is shared with others has none.
+ */
+export function exploreLink(figures, view) {
+  const { shared, embedded } = document.body.dataset;
+  if (shared) return null;
+  const years = figures.map(({ year }) => year).filter(Boolean);
+  const isOverTime = view === "lines" && years.length;
+  return element("a", {
+    className: "button quiet explore-link",
+    text: t("Explore"),
+    href: addressOf(
+      {
+        indicators: [...new Set(figures.map(({ indicator }) => indicator))].slice(0, 8),
+        subjects: [...new Set(figures.map(({ subject }) => subject))],
+        from: isOverTime ? Math.min(...years) : null,
+        to: isOverTime ? Math.max(...years) : null,
+        view,
+      },
+      embedded !== undefined,
+    ),
+  });
 }
 
 /**

@@ -64,6 +64,36 @@ function stepsOf(values) {
   return (value) => 1 + Math.floor((sorted.indexOf(value) * STEPS) / sorted.length);
 }
 
+/** Return the pattern of countries without a figure. */
+const hatching = () =>
+  shape(
+    "pattern",
+    {
+      id: "hatching",
+      width: 2,
+      height: 2,
+      patternUnits: "userSpaceOnUse",
+      patternTransform: "rotate(45)",
+    },
+    shape("rect", { class: "hatching-ground", width: 2, height: 2 }),
+    shape("line", { class: "hatching-line", y2: 2 }),
+  );
+
+/** Return the drawing of a map as a plot of a width in pixels. */
+export function mapPlot(map, width) {
+  const [left, top, span, rise] = map.getAttribute("viewBox").split(" ").map(Number);
+  const size = width / span;
+  return shape(
+    "svg",
+    { class: "plot map", width, height: rise * size },
+    shape(
+      "svg",
+      { width, height: rise * size, viewBox: [left, top, span, rise].join(" ") },
+      ...map.cloneNode(true).childNodes,
+    ),
+  );
+}
+
 /**
  * Draw the bars of a chart as a map. Countries that it does not know are left out.
  * @returns {Promise<HTMLElement>}
@@ -75,9 +105,9 @@ export async function mapOf(chart, label) {
   ]);
   const codes = new Map(known.map(({ value, code }) => [value, code]));
   const figures = new Map(
-    chart.series.map(({ subject, points: [{ figure }] }) => [
+    chart.series.map(({ subject, isChosen, points: [{ figure }] }) => [
       codes.get(subject),
-      { subject, figure },
+      { subject, figure, isChosen },
     ]),
   );
   const stepOf = stepsOf(chart.series.map(({ points: [{ value }] }) => value));
@@ -87,7 +117,7 @@ export async function mapOf(chart, label) {
     .features.map(({ id, geometry }) => {
       const rings = ringsOf(geometry);
       const found = id && figures.get(id);
-      if (!found) return shape("path", { d: pathOf(rings), class: "land" });
+      if (!found) return shape("path", { d: pathOf(rings), class: "land none" });
       points.push(...rings.flat());
       const {
         figure: { text, year, citation, value },
@@ -97,7 +127,7 @@ export async function mapOf(chart, label) {
       return shape(
         "g",
         {
-          class: "point",
+          class: found.isChosen ? "point chosen" : "point",
           role: "button",
           tabindex: 0,
           "aria-label": name,
@@ -123,6 +153,18 @@ export async function mapOf(chart, label) {
       }),
     ),
     high.text,
+    shape(
+      "svg",
+      {
+        class: "map-none",
+        viewBox: "0 0 8 8",
+        width: 12,
+        height: 12,
+        "aria-hidden": "true",
+      },
+      shape("rect", { class: "land none", width: 8, height: 8 }),
+    ),
+    t("No figure"),
   );
   return element(
     "div",
@@ -130,6 +172,7 @@ export async function mapOf(chart, label) {
     shape(
       "svg",
       { class: "map", viewBox: viewAround(points), role: "group", "aria-label": label },
+      hatching(),
       ...land,
     ),
     key,

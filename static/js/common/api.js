@@ -68,7 +68,7 @@ export function errorOf(body, status) {
 const asApiError = (error) =>
   error.name === "AbortError" || error instanceof ApiError ? error : unreachable();
 
-async function request(url, options) {
+export async function request(url, options) {
   const response = await fetch(at(url), options).catch((error) => {
     throw asApiError(error);
   });

@@ -116,7 +116,9 @@ def world(
     chunk = a.send("GET", f"/api/documents/{document}/chunks").get_json()["chunks"][0][
         "chunk_id"
     ]
+    [indicator, *_] = a.send("GET", "/api/indicators").get_json()["indicators"]
     ids = {
+        "slug": indicator["slug"],
         "ingestion_id": job["ingestion_id"],
         "document_id": document,
         "chunk_id": chunk,

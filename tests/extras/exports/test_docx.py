@@ -10,10 +10,12 @@ from docx import Document
 from flask.testing import FlaskClient
 from openpyxl import load_workbook
 
+from chatbot.extras.exports.charts import charts_of, shown_charts
 from chatbot.extras.exports.docx import WordWriter
 from tests.app.web.test_conversations import API, GROWTH, ask, client
+from tests.app.web.test_figures import editions
 
-__all__ = ("client",)
+__all__ = ("client", "editions")
 
 
 @pytest.mark.usefixtures("kenya")
@@ -163,3 +165,34 @@ def test_figures_are_charts_with_their_values(
     assert text.count("footnoteReference") == 1
     # A bar begins at zero.
     assert ('<c:min val="0' in drawn) == ("barChart" in drawn)
+
+
+def test_eight_lines_are_one_chart() -> None:
+    names = [f"Country {number}" for number in range(8)]
+    figures = [figure(name, year, 5) for name in names for year in (2019, 2020, 2021)]
+    [chart] = shown_charts(
+        [{**one, "citations": [1]} for one in figures], is_lines=True
+    )
+    assert len(chart.part().chart.plots[0].series) == 8
+    answer = {"citations": [{"number": 1, "supported": True}], "response": ""}
+    [of_answer] = charts_of({**answer, "figures": figures})
+    assert of_answer.is_lines
+
+
+@pytest.mark.usefixtures("editions")
+def test_the_explorer_s_state_is_a_word_file_with_chart_and_footnotes(
+    client: FlaskClient,
+) -> None:
+    body = {
+        "indicators": ["Inflation rate (consumer prices)"],
+        "every_year": True,
+        "format": "docx",
+        "view": "lines",
+    }
+    response = client.post("/api/figures/query", json=body)
+    with ZipFile(BytesIO(response.get_data())) as parts:
+        drawn = parts.read("word/charts/chart1.xml").decode()
+        text = parts.read("word/document.xml").decode()
+    assert "lineChart" in drawn
+    assert "7.7%" in text
+    assert text.count("footnoteReference") >= 2

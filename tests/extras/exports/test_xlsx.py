@@ -2,13 +2,13 @@
 
 import csv
 from io import BytesIO, StringIO
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from flask.testing import FlaskClient
 from openpyxl import load_workbook
 
-from chatbot.extras.exports.xlsx import tables_of
+from chatbot.extras.exports.xlsx import as_workbook, tables_of
 from tests.app.web.test_conversations import API, GROWTH, ask, client
 from tests.app.web.test_figures import editions
 
@@ -62,6 +62,42 @@ def test_a_workbook_of_figures_has_the_cells_of_the_csv_file(
     assert list(head) == names
     assert [[as_text(cell) for cell in row] for row in rows] == others
     assert 6.1 in next(row for row in rows if str(row[0]).startswith("Inflation"))
+
+
+@pytest.mark.usefixtures("editions")
+def test_the_explorer_s_state_is_numbers_with_their_passages(
+    client: FlaskClient,
+) -> None:
+    body = {
+        "indicators": ["Inflation rate (consumer prices)"],
+        "every_year": True,
+        "format": "xlsx",
+    }
+    response = client.post("/api/figures/query", json=body)
+    book = load_workbook(BytesIO(response.get_data()))
+    shown, long = book.worksheets
+    assert [cell.value for cell in shown[1]][1:] == [
+        f"Inflation rate (consumer prices) (%), {year}" for year in (2020, 2021, 2023)
+    ]
+    _, *cells = shown[2]
+    assert [cell.value for cell in cells] == [5.4, 6.1, 7.7]
+    assert "Country Report 2025" in cells[2].comment.text
+    assert shown.column_dimensions["B"].width > 20
+    assert [cell.value for cell in long[4]][2:5] == [2023, 7.7, "%"]
+    table = client.post("/api/figures/query", json={**body, "format": "csv"})
+    assert len(list(csv.reader(StringIO(table.get_data(as_text=True))))) == 4
+
+
+def test_a_figure_of_an_answer_s_table_is_a_number() -> None:
+    message = {
+        "role": "assistant",
+        "content": "| Year | Kenya |\n|---|---|\n| 2024 | $1.2 bn (2024 est.) [1] |",
+        "answer": {"figures": [{"text": "$1.2 bn", "value": 1.2e9, "citation": 1}]},
+    }
+    book = load_workbook(BytesIO(as_workbook(cast(Any, None), [message])))
+    cell = book.worksheets[0]["B2"]
+    assert cell.value == 1_200_000_000
+    assert cell.comment.text == "$1.2 bn (2024 est.) [1]"
 
 
 def as_text(cell: Any) -> str:
