@@ -165,6 +165,7 @@ SEEN = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("theme", "size"), SEEN)
 @pytest.mark.parametrize("views", [chat_views, library_views])
 def test_nothing_is_wrong_with_any_view(

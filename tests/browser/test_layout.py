@@ -14,25 +14,44 @@ from tests.browser.test_accessible import QUESTION, app
 __all__ = ["address", "app"]
 
 
-@pytest.fixture(scope="module", params=["fr", "ar"])
-def language(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    return name
+BY_NIGHT = pytest.mark.nightly
+"""Each language and each kind of pointer is seen by day, each pair of them at night."""
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["touched", "mouse"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        ("fr", "touched"),
+        ("ar", "mouse"),
+        pytest.param(("fr", "mouse"), marks=BY_NIGHT),
+        pytest.param(("ar", "touched"), marks=BY_NIGHT),
+    ],
+    ids="-".join,
+)
+def seen(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """A language, and the kind of pointer."""
+    pair: tuple[str, str] = request.param
+    return pair
+
+
+@pytest.fixture(scope="module")
+def language(seen: tuple[str, str]) -> str:
+    return seen[0]
+
+
+@pytest.fixture(scope="module")
 def stage(
-    request: pytest.FixtureRequest, launched: Browser, address: str, language: str
+    seen: tuple[str, str], launched: Browser, address: str
 ) -> Iterator[PictureStage]:
     """A page with one answer; half of the widths are those of things one touches."""
-    width = min(SIZES) if request.param else max(SIZES)
+    language, pointer = seen
+    width = min(SIZES) if pointer == "touched" else max(SIZES)
     found = staged(launched, address, View(language, width, "passage"), QUESTION)
     found.ask()
     yield found
     found.page.context.close()
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("state", ["passage", "both"])
 def test_no_rule_of_the_layout_is_broken(
     stage: PictureStage, language: str, state: str

@@ -302,6 +302,7 @@ def calls(response: str) -> int:
     return made["call"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",

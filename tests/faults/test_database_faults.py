@@ -37,6 +37,7 @@ LASTING: dict[str, tuple[Action, str]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("fault", "said"), LASTING.values(), ids=LASTING)
 def test_a_lasting_fault_is_a_503_and_mends_itself(
     site: Site, proxy: WireProxy, fault: Action, said: str
@@ -50,6 +51,7 @@ def test_a_lasting_fault_is_a_503_and_mends_itself(
     assert_recovers(site)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("command", "fault"),
     [

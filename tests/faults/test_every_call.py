@@ -1,7 +1,7 @@
 """A process is killed at each database call of an upload and of a deletion.
 
 `python -m benchmarks kills` does the same for every operation, also with calls that
-fail, and on MongoDB: .github/workflows/nightly.yml. Every day it is each third call.
+fail, and on MongoDB: .github/workflows/nightly.yml. Every day it is each sixth call.
 """
 
 import pytest
@@ -18,7 +18,7 @@ from tests.faults.libraries import FileLibrary
 from tests.faults.operations import OPERATIONS, Operation
 from tests.faults.scripts import KILL
 
-EVERY = 3
+EVERY = 6
 """Of so many calls one is tried: a run takes half a second."""
 Prepared = tuple[FileLibrary, Operation, Expected, list[Point]]
 

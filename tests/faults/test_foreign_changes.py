@@ -191,6 +191,7 @@ PASSING = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
 def test_the_stream_goes_on_after_a_failure_that_passes(
     watched: Site, scripted: WireProxy, fault: Action, monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.campaigns import times
 from tests.faults.interleavings import Interleaving
 
-RUNS = times("INTERLEAVINGS", 10)
+RUNS = times("INTERLEAVINGS", 5)
 
 
 def test_readers_show_no_deleted_text_and_in_the_end_what_is_stored(

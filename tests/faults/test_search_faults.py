@@ -50,6 +50,7 @@ FAULTS: dict[str, tuple[Action, str, bool]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("fault", "said", "retry"), FAULTS.values(), ids=FAULTS)
 def test_a_refused_search_is_a_503_that_names_the_search(
     atlas: Site, proxy: WireProxy, fault: Action, said: str, retry: bool

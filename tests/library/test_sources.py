@@ -243,6 +243,8 @@ def test_a_first_page_gives_title_country_and_year(
     assert found == {name: value for name, value in wanted.items() if value is not None}
 
 
+# Every day: test_a_first_page_gives_title_country_and_year.
+@pytest.mark.nightly
 @needs(FOREIGN)
 def test_of_the_real_reports_half_the_countries_and_all_years_are_found_and_none_is_wrong() -> (  # noqa: E501
     None

@@ -105,6 +105,7 @@ class TestSecondsOfSearches:
     def settings(self, settings: Settings) -> Settings:
         return settings.override(embedding_provider="openai", embedding_model="fake")
 
+    @pytest.mark.sampled(2)
     # A comparison of figures needs no search: it is answered from their table.
     @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "compare"])
     def test_searches_that_stall_are_left(

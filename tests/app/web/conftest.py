@@ -1,6 +1,8 @@
 """The application over two small reports, without a server: Flask's own client."""
 
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +22,9 @@ Post = Callable[..., TestResponse]
 
 
 @pytest.fixture
-def app(settings: Settings) -> Iterator[Flask]:
+def app(settings: Settings, prepared_data: Path) -> Iterator[Flask]:
+    if not settings.data_dir.exists():
+        shutil.copytree(prepared_data, settings.data_dir)
     with application(settings) as created:
         yield created
 

@@ -171,6 +171,7 @@ with ThreadPoolExecutor(1) as threads:
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("step", ["finish", "_collect_changes", "due"])
 def test_a_relay_that_is_killed_loses_nothing(
     app: Flask,

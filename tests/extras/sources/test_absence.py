@@ -22,7 +22,7 @@ from chatbot.library.control import JobControl
 from chatbot.library.sources import document_id
 from tests.campaigns import times
 
-DAYS = times("DAYS", 25)
+DAYS = times("DAYS", 12)
 FILES = 12
 ERROR = "# Service temporarily unavailable\n\nPlease try again later."
 
