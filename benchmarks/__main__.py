@@ -27,6 +27,7 @@ COMMANDS = {
     "growth": "100 and 10,000 reports",
     "compare": "search, question, ingest and start beside other products",
     "round_trips": "calls to MongoDB that wait for each other, each with a delay",
+    "limits": "counts of what kinds of work cost, beside their limits",
     "question_time": "processor and wall time of a question beside another checkout",
     "serving": "questions beside streams and slow clients",
     "soak": "eight people and a librarian, for as long as wished",

@@ -64,10 +64,10 @@ class Library:
     def __init__(self, app: Flask, database: Database, reports: int) -> None:
         self.reports = reports
         self.client = app.test_client()
-        self._services: Services = app.extensions["services"]
-        self._database = database
+        self.services: Services = app.extensions["services"]
+        self.database = database
         # The application's own one has threads, and is closed.
-        self._worker = replace(self._services.ingesting.worker)
+        self._worker = replace(self.services.ingesting.worker)
         self._numbers = itertools.count(1)
         self._uploaded: list[str] = []
 
@@ -77,9 +77,9 @@ class Library:
         """
         request = ROUTES[route]
         request(self, next(self._numbers))
-        self._database.counts.clear()
+        self.database.counts.clear()
         request(self, next(self._numbers))
-        counts = self._database.counts
+        counts = self.database.counts
         return Cost(counts.calls.total(), counts.rows.total(), counts.vectors.total())
 
     def post(self, path: str, body: dict[str, Any]) -> None:
@@ -102,14 +102,14 @@ class Library:
         ).get_json()
         while self._worker.work_once():
             pass
-        job = self._services.storage.ingestions.get(sent["ingestion_id"])
+        job = self.services.storage.ingestions.get(sent["ingestion_id"])
         assert job.state == "done", job
         self._uploaded.append(job.files[0].document_id)
 
     def start(self, number: int) -> None:
         """Read the catalogue, as each process does at its start."""
-        settings = self._services.settings
-        reports = DocumentRepository(self._database, settings.filter_fields)
+        settings = self.services.settings
+        reports = DocumentRepository(self.database, settings.filter_fields)
         assert len(reports.all()) >= self.reports
 
     def delete(self, number: int) -> None:
@@ -141,6 +141,8 @@ def library(
     passages_each: int = 3,
     *,
     large: bool = False,
+    dimensions: int = DIMENSIONS,
+    chat_model: str = "echo",
 ) -> Iterator[Library]:
     """Serve a library on the server's double, or in the SQLite file. ``large``: the
     passages on the double have no vectors, and are made when they are read.
@@ -161,8 +163,8 @@ def library(
             data_dir=folder,
             vector_search="atlas" if kind == SERVER else "faiss",
             embedding_provider="hashing",
-            embedding_model=str(DIMENSIONS),
-            chat_model="echo",
+            embedding_model=str(dimensions),
+            chat_model=chat_model,
             sample_data="off",
             summaries="off",
         ),

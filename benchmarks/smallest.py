@@ -33,6 +33,7 @@ SMALLEST = {
     "growth": "--large 110 --rounds 1",
     "compare": "ingest --rounds 1 --peers",
     "round_trips": "--delay 1",
+    "limits": "",
     "question_time": "{root} {wordings} --every 2",
     "serving": "--short",
     "soak": "--minutes 0.05 --people 1",
