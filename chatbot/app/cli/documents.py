@@ -109,7 +109,11 @@ def delete_documents(services: Services, document_ids: Texts, permanent: bool) -
     storage.database.empty_log()
     click.echo(f"{len(records)} deleted.")
     if permanent:
-        click.echo("Conversations keep what they have quoted of them.")
+        for document_id, record in records.items():
+            quoting = count_of(
+                storage.conversations.quoting(document_id), "conversation"
+            )
+            click.echo(f"Kept: {quoting} with quotations of {record.title}.")
 
 
 @documents.command("undelete")

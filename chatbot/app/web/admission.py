@@ -13,6 +13,7 @@ from pathlib import Path
 from flask import g, request
 
 from ...database.repositories.files import MIN_FREE_MB
+from ...domain.callers import Caller
 from ...domain.documents import MEGABYTE
 from ...domain.errors import (
     ChatbotError,
@@ -29,18 +30,23 @@ ADMISSION = "report_chat.admission"
 _LIMITS = read_table(__package__, "limits")
 UNASKED_BYTES: int = _LIMITS["unasked_bytes"]["value"]
 """Bytes of a body that are read before the application is asked."""
+STRANGERS, OPEN = "strangers_bytes", "open_bytes"
+"""Budgets of all callers who may only read, and of those without a key who may write,
+as ACCESS=open lets everybody.
+"""
 
 
 @dataclass(slots=True)
 class Admission:
     """What the application decides about a request before its body is read.
-    ``largest``: the maximum bytes of the body; ``stored``: those that are read;
-    ``error``: why the rest is not.
+    ``largest``: the maximum bytes of the body; ``budget``: the row of `limits.toml`
+    that its bytes count in, "" = none; ``stored``: those that are read; ``error``: why
+    the rest is not.
     """
 
     largest: int = UNASKED_BYTES
     is_given: bool = False
-    is_stranger: bool = True
+    budget: str = STRANGERS
     stored: int = 0
     error: ChatbotError | None = None
     rate_limit: Mapping[str, object] = field(default_factory=dict)
@@ -48,26 +54,30 @@ class Admission:
 
 class Spool:
     """The bodies of all connections of one of ``processes`` while they are in use.
-    Those of callers who may not change the library have a limit together. Not
+    Those of callers without a right of their own to add files share a budget. Not
     thread-safe.
     """
 
     def __init__(self, processes: int = 1) -> None:
-        self._largest = _LIMITS["strangers_bytes"]["value"] // processes
-        self._free = self._largest
+        self._largest = {
+            name: _LIMITS[name]["value"] // processes for name in (STRANGERS, OPEN)
+        }
+        self._free = dict(self._largest)
 
     def take(self, admission: Admission, count: int) -> None:
         """Count bytes that are about to be stored. Raises TooManyRequestsError,
         DiskFullError: there is no room for them.
         """
-        if admission.is_stranger:
-            if count > self._free:
+        budget = admission.budget
+        if budget:
+            if count > self._free[budget]:
                 raise TooManyRequestsError(
-                    "Files of all callers who may only read take at most "
-                    f"{self._largest // MEGABYTE} MB at a time. Retry in 5 s.",
+                    "Files of all callers without a right of their own to add some "
+                    f"take at most {self._largest[budget] // MEGABYTE} MB at a time. "
+                    "Retry in 5 s.",
                     retry_after=5,
                 )
-            self._free -= count
+            self._free[budget] -= count
         admission.stored += count
         if admission.stored > MEGABYTE:
             free = shutil.disk_usage(tempfile.gettempdir()).free
@@ -81,8 +91,8 @@ class Spool:
         try:
             yield admission
         finally:
-            if admission.is_stranger:
-                self._free += admission.stored
+            if admission.budget:
+                self._free[admission.budget] += admission.stored
 
 
 def admit(admission: Admission) -> None:
@@ -90,9 +100,17 @@ def admit(admission: Admission) -> None:
     who = caller()
     route = current_route()
     admission.largest = largest_body(0 if route is None else route.files)
-    admission.is_stranger = not who.may("write") and not services().settings.is_local
+    admission.budget = _budget_of(who)
     admission.rate_limit = g.get("rate_limit", {})
     admission.is_given = True
+
+
+def _budget_of(who: Caller) -> str:
+    if services().settings.is_local:
+        return ""
+    if not who.may("write"):
+        return STRANGERS
+    return OPEN if who.key is None else ""
 
 
 def current_admission() -> Admission:

@@ -490,6 +490,19 @@ class ConversationRepository:
         rows = self._conversations.find({}, {"owner": 1})
         return dict(Counter(row.get("owner", "") for row in rows))
 
+    def quoting(self, document_id: str) -> int:
+        """Return the number of conversations with an answer that cites a report. It
+        reads all answers.
+        """
+        passage = f"{document_id}-"  # begins the ids of its passages
+        quoting: set[str] = set()
+        fields = {"conversation_id": 1, "citations": 1}
+        for row in self._messages.find({"role": "assistant"}, fields):
+            for citation in row.get("citations", ()):
+                if citation["chunk_id"].startswith(passage):
+                    quoting.add(row["conversation_id"])
+        return len(quoting)
+
     def purge(
         self, *, owner: str | None = None, before: str = "", deleted_before: str = ""
     ) -> int:

@@ -88,15 +88,21 @@ def _pieces(
     """Yield a row in pieces of some columns each."""
     first = 0
     width = len(row.texts)
+    columns_before = 1
     while first < width:
-        stop = first + 1
+        # Columns are much alike: the piece before says how many fit, nearly.
+        stop = min(first + columns_before, width)
         text = _piece(shown, row, first, stop)
+        while stop > first + 1 and not fits(text):
+            stop -= 1
+            text = _piece(shown, row, first, stop)
         while stop < width:
             longer = _piece(shown, row, first, stop + 1)
             if not fits(longer):
                 break
             text = longer
             stop += 1
+        columns_before = stop - first
         columns = range(first, stop)
         inside = [figures[column] for column in columns if column in figures]
         yield TablePassage(text, 0, 0, tuple(inside))

@@ -2,7 +2,7 @@
  * Answers as HTML: Markdown is parsed, sanitised, and shown so that only what changes
  * is touched.
  */
-import DOMPurify from "../../vendor/dompurify-3.4.18.js";
+import DOMPurify from "../../vendor/dompurify-3.5.0.js";
 import { Marked } from "../../vendor/marked-18.2.1.js";
 import { element } from "../common/dom.js";
 import { t } from "../common/words.js";

@@ -94,7 +94,10 @@ def test_what_was_deleted_is_nowhere(
     )
     assert run("conversations", "delete", "--owner", owner).out == "2 deleted.\n"
     assert owner not in run("conversations", "list").out
-    assert run("documents", "delete", "--permanent", document).status == 0
+    deletion = run("documents", "delete", "--permanent", document)
+    assert (
+        deletion.out == "1 deleted.\nKept: 1 conversation with quotations of Notes.\n"
+    )
     services: Services = app.extensions["services"]
     database = services.storage.database
     left = [

@@ -25,7 +25,8 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 @pytest.fixture(autouse=True)
 def strangers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all strangers together store a tenth of a form."""
-    limits = {**admission._LIMITS, "strangers_bytes": {"value": SMALL_LIMIT}}
+    names = (admission.STRANGERS, admission.OPEN)
+    limits = admission._LIMITS | {key: {"value": SMALL_LIMIT} for key in names}
     monkeypatch.setattr(admission, "_LIMITS", limits)
 
 
@@ -74,11 +75,17 @@ def test_nothing_of_a_stranger_without_rights_is_stored(
     assert not stored
 
 
-@pytest.mark.parametrize("settings", [{"access": "read"}], indirect=True)
-def test_all_strangers_share_one_budget(port: int, stored: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [({"access": "read"}, "/query"), ({"access": "open"}, "/api/documents")],
+    indirect=["settings"],
+)
+def test_all_strangers_share_one_budget(
+    port: int, stored: list[int], path: str
+) -> None:
     for _ in range(3):  # what one took is free again for the next one
         before = sum(stored)
-        status = flood(port, "/query")
+        status = flood(port, path)
         assert status == "closed" or status.split()[1] == "429"
         assert 0 < sum(stored) - before <= SMALL_LIMIT
 
