@@ -33,7 +33,7 @@ from .emitter import Send, send_nothing
 from .flow import Flow
 
 log = logging.getLogger(__name__)
-SAVE_SECONDS = 4.0
+SAVE_SECONDS = 5.0
 """Time limit of each call that saves an answer, which is finished by then."""
 NO_SPACE = "This answer is not kept: the database has no space left."
 NO_CHANGES = "This answer is not kept: the database takes no changes."

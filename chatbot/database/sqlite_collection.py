@@ -59,8 +59,7 @@ class Writer(OpenConnection):
         """Wait for the turn. Raises sqlite3.OperationalError: others write for too
         long.
         """
-        seconds = self._patience() if self._is_blocked else self._seconds
-        if not self._lock.acquire(timeout=seconds):
+        if not self._lock.acquire(timeout=self._patience()):
             busy = sqlite3.OperationalError("database is locked by another thread")
             busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
             raise busy

@@ -10,7 +10,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
@@ -32,10 +31,6 @@ DAY = 86_400
 """Seconds."""
 PRUNE_EVERY = 500
 """Writes between two removals of expired rows."""
-MAX_COUNT_SECONDS = 1.0
-"""Seconds that a request waits until its counter is written, while another program
-writes the embedded database.
-"""
 MAX_TOKENS = 200
 """Batches that a row of counts remembers: more than are sent again at the same time."""
 MAX_UNWRITTEN = 10_000
@@ -147,13 +142,6 @@ class Counters:
 
     def __init__(self, database: Database) -> None:
         self._rows = database["counters"]
-        # The embedded database has one writer, so more threads would not write faster.
-        # A server needs none.
-        self._counting: ThreadPoolExecutor | None = None
-        if database.embedded:
-            self._counting = ThreadPoolExecutor(1, thread_name_prefix="counters")
-        self._late = Future[int]()
-        self._late.set_result(0)
         self._lock = threading.Lock()
         self._writes = itertools.count(1)
         self._unwritten: Counter[str] = Counter()
@@ -168,15 +156,7 @@ class Counters:
         id = f"minute {minute} {account}"
         until = now + 2 * MINUTE
         reset = MINUTE - second
-        if self._counting is None:
-            return self._increase(id, until=until), reset
-        counting = self._counting.submit(self._increase, id, until=until)
-        if self._late.done() and wait((counting,), MAX_COUNT_SECONDS).done:
-            return counting.result(), reset
-        self._late = counting  # the requests after it do not wait until it is written
-        with self._lock:
-            self._unwritten[id] += 1
-            return self._unwritten[id], reset
+        return self._increase(id, until=until), reset
 
     def add_tokens(self, account: str, tokens: int) -> None:
         """Add tokens of the chat model to those of today (UTC)."""
