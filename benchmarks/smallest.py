@@ -47,10 +47,8 @@ SMALLEST = {
     "clients": "",
     "stranger": "",
 }
-QUICK = {"approximate_search", "table_structure"}
-"""Those that need at most 2.5 seconds of processor time: the tests run them always, and
-all at night.
-"""
+QUICK = {"approximate_search"}
+"""What the tests run always: the least dear. All others run at night."""
 NEEDS = {"contract": "schemathesis"}
 """The package of requirements-dev.txt that a measurement cannot do without."""
 

@@ -93,7 +93,6 @@ BROWSER_ARGUMENTS = [
     # time.
     "--renderer-process-limit=1",
     "--disable-site-isolation-trials",
-    "--disable-features=IsolateOrigins,site-per-process,SpareRendererForSitePerProcess",
 ]
 
 AddReport = Callable[..., Ingested]

@@ -61,6 +61,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
+# Every day:
+# test_questions_are_answered_while_a_wide_table_is_read_in_a_process_of_its_own.
+@pytest.mark.nightly
 def test_ten_strangers_with_the_worst_pdf_leave_others_their_questions(
     server: Server, request: pytest.FixtureRequest
 ) -> None:
