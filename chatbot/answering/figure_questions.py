@@ -21,6 +21,7 @@ from ..domain.figure_query import (
     Growth,
     Rank,
     Ratio,
+    ShareOf,
 )
 from ..domain.figures import GlossaryEntry, indicator_name
 from ..domain.request import RequestContext
@@ -28,8 +29,9 @@ from ..domain.scope import Reading
 from ..language.words import Say
 from ..questions.kinds import Request
 from ..questions.operations import Operation, says_nothing, says_people
+from ..search.indicators import TOTAL
 from .figure_premises import words_of
-from .figure_queries import FigureQueries
+from .figure_queries import FigureQueries, named_pair
 from .figure_sentences import by_value, higher, table_value
 
 STEPS: dict[str, AnyStep] = {
@@ -135,6 +137,12 @@ class FigureQuestions:
                 return None
             indicators += meant
         steps: list[AnyStep] = []
+        if operation.wanted in {"each", "share"}:
+            indicators = self._of_two(indicators[0], operation, subjects, scope)
+            if not indicators:
+                return None
+            if operation.wanted == "share":
+                steps.append(ShareOf(indicator=indicators[1]))
         if operation.wanted in STEPS:
             step = STEPS[operation.wanted]
             if len(subjects) > 1:
@@ -182,6 +190,38 @@ class FigureQuestions:
         elif operation.wanted in {"verdict", "ratio", "convert"}:
             pairs = tables.sizes(scope)
         return [indicator_name(heading, label) for heading, label in pairs]
+
+    def _of_two(
+        self,
+        name: str,
+        operation: Operation,
+        subjects: Sequence[str],
+        scope: Scope,
+    ) -> list[str]:
+        """Return a figure and the whole that it is a part of, or the figure of each
+        inhabitant as a formula; none where the figure is a share or a rate already.
+        """
+        tables = self.queries.tables
+        pairs = tables.indicators(scope)
+        pair = named_pair(name, pairs)
+        people = tables.sizes(scope)[-1:]
+        if pair is None or not people or name == indicator_name(*people[0]):
+            return []
+        part = tables.measured(*pair, pairs, scope, subjects)
+        if not part.is_amount:
+            return []
+        population = indicator_name(*people[0])
+        if operation.wanted == "each":
+            return [f"[{name}] / [{population}]"]
+        heading, label = pair
+        for other in pairs[heading]:
+            is_whole = not other or TOTAL in self.terms(other)
+            whole = tables.measured(heading, other, pairs, scope, subjects)
+            if is_whole and other != label and whole.units == part.units:
+                return [name, whole.name]
+        if self.terms(population)[0] in self.terms(heading):
+            return [name, population]
+        return []
 
     def _names_label(self, topic: str, heading: str, label: str) -> bool:
         """Return whether a topic has a word for the label: of a heading without a

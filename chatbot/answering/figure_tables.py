@@ -19,9 +19,10 @@ from ..domain.figures import Indicators, ReportedFigure, indicator_name
 from ..domain.request import RequestContext
 from ..domain.scope import Condition, Value, Values
 from ..language.reported_figures import year_of
+from ..language.units import read_unit
 from ..questions.kinds import main_things
 from ..questions.operations import says_people
-from ..search.indicators import REST, IndicatorIndex
+from ..search.indicators import REST, TOTAL, IndicatorIndex
 from ..search.weights import read_weight
 from .key_figures import most_asked, sizes
 
@@ -45,6 +46,7 @@ enough.
 SUBJECTS = 3
 """Subjects of an indicator that can be ranked."""
 MOST_THINGS = 6
+SHARE = "share"
 KEPT_SCOPES = 30
 _AND = re.compile(
     (
@@ -90,6 +92,21 @@ class IndicatorFigures:
     @property
     def name(self) -> str:
         return indicator_name(self.heading, self.label)
+
+    @property
+    def units(self) -> set[str]:
+        """The units of its figures."""
+        return {one.unit for figures in self.by_subject.values() for one in figures}
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether it is neither a share nor a rate of something."""
+        if not self.by_subject or " per " in f" {self.name} ":
+            return False
+        for unit in self.units:
+            if any(power < 0 or kind == SHARE for kind, power in read_unit(unit).kinds):
+                return False
+        return True
 
     def newest(
         self, subject: str, years: Sequence[Condition] = ()
@@ -197,7 +214,8 @@ class FigureTables:
             for (name, label), row in rows.items():
                 if not label or not self._words(topic).isdisjoint(self._words(label)):
                     continue
-                if len(row.by_subject) >= len(subjects) and not _is_list(pairs[name]):
+                is_list = TOTAL not in self._words(label) and _is_list(pairs[name])
+                if len(row.by_subject) >= len(subjects) and not is_list:
                     continue
                 if not self._names_main_item(topic, name):
                     # Another item of the list might be meant as well.

@@ -4,7 +4,7 @@ meant, its newest passages of every country in scope, and the words that decide.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from textwrap import shorten
@@ -24,6 +24,9 @@ from ..search.weights import read_weight
 from .figure_words import MOST_LISTED, Rendered, lacking
 
 LEAST = read_weight("sets.least")
+NARROWS = read_weight("sets.narrows")
+NARROWED_OF = read_weight("sets.narrowed")
+NARROWS_AT_MOST = read_weight("sets.narrows_at_most")
 MOST_PASSAGES = int(read_weight("sets.passages"))
 MOST_CHARACTERS = int(read_weight("sets.shown"))
 _CLAUSE_END = re.compile(r",(?!\d{3}\b)|[;\n]+|(?<=[.!?])\s+")
@@ -70,6 +73,7 @@ class WordSets:
                     if says_all and (terms or not states_none(chunk.text)):
                         stated.setdefault(country, (chunk, part))
             if stated:
+                stated = self._narrowed(asked, heading, stated)
                 break
         rendered = Rendered(say)
         rows = []
@@ -131,6 +135,28 @@ class WordSets:
             if score >= LEAST and (decisive or is_sure):
                 best = max(best, (explained, score, name, decisive))
         return best[2:]
+
+    def _narrowed(
+        self,
+        asked: WordSet,
+        heading: str,
+        stated: Mapping[str, tuple[Chunk, str]],
+    ) -> dict[str, tuple[Chunk, str]]:
+        """Return those of the statements that have one more word of the question, where
+        not only a few have: "official", of those with "French".
+        """
+        narrowed = dict(stated)
+        if len(stated) < NARROWED_OF:
+            return narrowed
+        for term in asked.words.keys() - set(self.terms(heading)):
+            having = {}
+            for country, (chunk, part) in narrowed.items():
+                if term in self._said(part):
+                    having[country] = (chunk, part)
+            share = len(having) / len(narrowed)
+            if NARROWS <= share <= NARROWS_AT_MOST:
+                narrowed = having
+        return narrowed
 
     def _without_labels(
         self, terms: AbstractSet[str], chunks: Sequence[Chunk]

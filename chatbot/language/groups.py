@@ -149,7 +149,11 @@ def _length_at(
 
 def _is_of_countries(keys: Sequence[str], start: int, end: int) -> bool:
     """Return whether a word for countries stands beside an adjective."""
-    if not _COUNTRIES.isdisjoint(keys[max(0, start - 1) : start]):
+    before = keys[max(0, start - 1) : start]
+    if not _COUNTRIES.isdisjoint(before):
+        return True
+    if before == ["the"] and keys[start].endswith("s"):
+        # "Among the Europeans".
         return True
     # "Latin American or Caribbean countries".
     return not _COUNTRIES.isdisjoint(keys[end : end + 3])

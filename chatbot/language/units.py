@@ -114,6 +114,9 @@ def _part(text: str) -> tuple[Decimal, str]:
         return factor, "$"
     known = known_units().get(text.lower())
     if known is None:
+        # "metric tonnes of CO2" are tonnes.
+        known = known_units().get(text.lower().partition(" of ")[0])
+    if known is None:
         return factor, text.lower()
     return factor * known.factor, known.kind
 

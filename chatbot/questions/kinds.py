@@ -16,7 +16,7 @@ from ..domain.scope import Kind, Named, NamedDocument, Reading
 from ..language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
 from .english import number_of, pattern, words
-from .reading import remove_names
+from .reading import asking_clause, remove_names
 
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
 """Kinds that ask of all countries."""
@@ -33,8 +33,15 @@ _MAIN_THING = pattern(r"\b{main_item}\W+(?P<thing>\w+(?:\W+\w+)?)")
 _HOW_MANY = pattern(
     r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b"
 )
-_WHICH = pattern(r"\b(?:which|what|list)\W+(?:\w+\W+)?{countries}\b")
-_COUNTRIES_THAT = pattern(r"\b{countries}\W+(?:{that_do})\b")
+_WHICH = pattern(
+    r"\b(?:which|what|list|name)\W+(?:(?:all|the|your|other|of)\W+)*(?:\w+\W+)?{countries}\b"
+)
+_COUNTRIES_THAT = pattern(r"\b{countries}\W+(?:{in_library}\W+)?(?:{that_do})\b")
+_AMONG = pattern(
+    r"\b(?:among|of|in|from)\W+(?:all\W+)?(?:the|your|these|those)\W+{countries}(?:\W+{in_library})?\W*$"
+)
+_ASKS_COUNTRIES = (_HOW_MANY, _WHICH, _COUNTRIES_THAT, _AMONG)
+_WHERE = pattern(r"^\W*(?:(?:and|but|so)\W+)?where\b")
 _AVERAGE, _TOTAL = (
     pattern(r"\b{average}\b"),
     pattern(r"\b(?:sum|combined|together|total)\b"),
@@ -145,6 +152,7 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     """Return what a question asks for; ``countries``: how many of the data it is about.
     Only a question about no single country ranks, filters or counts countries.
     """
+    reading = asking_clause(reading)
     plain = " ".join(remove_names(reading.text, reading.names).split())
     if has_only_prose(plain):
         # Years, countries and superlatives in it only say what it is about.
@@ -216,9 +224,20 @@ def without_countries_asked_for(text: str) -> str:
     """Return a text without the words that ask for a list or a number of countries;
     itself where it asks for neither.
     """
-    for form in (_HOW_MANY, _WHICH, _COUNTRIES_THAT):
+    for form in _ASKS_COUNTRIES:
         text = form.sub(" ", text)
     return text
+
+
+def words_for_countries(text: str, *, of_all: bool) -> str:
+    """Return the words that ask for a list or a number of countries; of a question of
+    all of them also "where"; "" without any.
+    """
+    forms = [*_ASKS_COUNTRIES, _WHERE] if of_all else _ASKS_COUNTRIES
+    for form in forms:
+        if match := form.search(text):
+            return match[0].strip()
+    return ""
 
 
 def topic_of_figures(text: str) -> str:
@@ -269,14 +288,17 @@ def _of_all(plain: str, bound: Bound | None) -> Kind:
     """
     if _HOW_MANY.search(plain):
         return "count"
-    if bound or (_sign(plain) and _WHICH.search(plain)):
+    asks_which = _WHICH.search(plain) or _COUNTRIES_THAT.search(plain)
+    if bound or (_sign(plain) and (asks_which or _WHERE.match(plain))):
         return "filter"
     if _SUPERLATIVE.search(plain):
         return "ranking"
-    is_aggregate = _AVERAGE.search(plain) or (
-        _TOTAL.search(plain) and _ALL.search(plain)
-    )
-    return "aggregate" if is_aggregate else "value"
+    is_average = _AVERAGE.search(plain) is not None
+    if is_average and asks_which and _ON_AVERAGE.search(plain):
+        return "value"
+    if is_average or (_TOTAL.search(plain) and _ALL.search(plain)):
+        return "aggregate"
+    return "value"
 
 
 def _of_named(plain: str, countries: int) -> Kind:

@@ -4,7 +4,7 @@ are meant is the business of the index of indicators.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -12,12 +12,19 @@ from typing import Any, Literal
 from ..domain.scope import Reading
 from ..language.analysis import LETTERS_PATTERN, analyzer
 from ..language.figures import SCALES, figures
-from ..language.units import unit_pattern
+from ..language.units import read_unit, unit_pattern
 from .english import number_of, pattern, words
-from .kinds import has_only_prose
-from .reading import NEUTRAL_WORDS, remove_names
+from .kinds import (
+    OF_ALL,
+    has_only_prose,
+    read_request,
+    words_for_countries,
+)
+from .reading import NEUTRAL_WORDS, asking_clause, remove_names
 
-Wanted = Literal["", "convert", "difference", "ratio", "per_cent", "gain", "verdict"]
+Wanted = Literal[
+    "", "convert", "difference", "ratio", "per_cent", "gain", "verdict", "each", "share"
+]
 _SCALE = "|".join(
     word for word in SCALES if word.rstrip("s") in {"thousand", "million", "billion"}
 )
@@ -36,7 +43,9 @@ _COUNTED = re.compile(r"\b(?:people|persons|inhabitants)$", re.IGNORECASE)
 _PEOPLE = re.compile(
     r"\b(?:people|persons|inhabitants|live[sd]?|living)\b", re.IGNORECASE
 )
-_PER_DAY = re.compile(r"\b(?:per|a|each|every)\s+(day|year)\b|\bdaily\b", re.IGNORECASE)
+_PER_DAY = re.compile(
+    r"\b(?:per|a|each|every)\s+(?:full\s|whole\s)?(day|year)\b|\bdaily\b", re.IGNORECASE
+)
 _ROUNDED = pattern(
     r",?\s*(?:\brounded\b\s*)?\b(?:to|with)\s+"
     r"(?:(?P<count>{number}|no)\s+decimals?(?:\s+places?)?|the nearest \w+)"
@@ -54,11 +63,14 @@ _BETWEEN_TWO = re.compile(
 _DIFFERENCE = pattern(r"\b{difference}\b")
 _RATIO = pattern(r"\b{ratio}\b")
 _IN_PER_CENT = pattern(r"\b{in_per_cent}\b")
+_BY_PEOPLE = pattern(r"\b{scaled_by_people}\b")
+_PART_OF = pattern(r"\b{part_of}\b")
 _GAINED = pattern(r"\b{gained}\b")
 _RISES = pattern(r"\b{rises}\b")
 _DROPS = pattern(r"\b{drops}\b")
 _THAN = pattern(r"\b{comparative}\b.*\bthan\b")
 _AMOUNT = pattern(r"\bhow (?:much|many)\b")
+_NUMBER_OF = pattern(r"\b(?:how many|number of)\b")
 _WHETHER = pattern(r"^\W*{asks_whether}\b")
 _WHICH_ONE = pattern(r"\b{which_one}")
 _FEWER = pattern(r"\b{fewer}\b")
@@ -141,6 +153,17 @@ def read_course(reading: Reading) -> Course | None:
     return Course(topic, rises is not None, is_whether)
 
 
+_FORMS: Mapping[str, Sequence[re.Pattern[str]]] = {
+    "difference": (_DIFFERENCE,),
+    "ratio": (_RATIO,),
+    "per_cent": (_IN_PER_CENT,),
+    "gain": (_DIFFERENCE, _GAINED),
+    "verdict": (_THAN, _WHICH_ONE),
+    "each": (_BY_PEOPLE,),
+    "share": (_PART_OF,),
+}
+
+
 def read_operation(reading: Reading, *, subjects: int) -> Operation:
     """Return what a question wants done. ``subjects``: how many countries it is about.
     One about none or many of them ranks, filters or counts (`kinds.read_request`).
@@ -174,16 +197,18 @@ class _Wording:
 
 
 def _read_wording(reading: Reading, subjects: int) -> _Wording:
+    units, _ = read_units(remove_names(reading.text, reading.names))
+    reading = asking_clause(reading)
     plain = " ".join(remove_names(reading.text, reading.names).split())
     if any(name.by_people and name.text.endswith("s") for name in reading.about):
         # "How many Kenyans" counts people.
-        plain = _AMOUNT.sub(r"\g<0> people", plain)
+        plain = _NUMBER_OF.sub(r"\g<0> people", plain)
     plain = _ASIDE.sub(" ", plain)
     rounded = _ROUNDED.search(plain)
     decimals = number_of(rounded["count"] or "") if rounded else None
-    units, text = read_units(_ROUNDED.sub(" ", plain))
+    of_clause, text = read_units(_ROUNDED.sub(" ", plain))
     years = sum(len(year.ends) for year in reading.every_year)
-    return _Wording(text, units, decimals, subjects, has_years=years > 1)
+    return _Wording(text, of_clause or units, decimals, subjects, has_years=years > 1)
 
 
 def _ratio_of_pair(question: _Wording) -> Operation | None:
@@ -219,11 +244,13 @@ def _change(question: _Wording) -> Operation | None:
     if question.subjects != 1 or not question.has_years:
         return None
     differs = question.asks(_DIFFERENCE)
-    if not (question.units or differs or question.asks(_AMOUNT)):
+    in_per_cent = question.asks(_IN_PER_CENT)
+    amounts = differs or in_per_cent or question.asks(_AMOUNT)
+    if not (question.units or amounts):
         return None
     if not (differs or question.asks(_GAINED)):
         return None
-    wanted: Wanted = "per_cent" if question.asks(_IN_PER_CENT) else "gain"
+    wanted: Wanted = "per_cent" if in_per_cent else "gain"
     return question.operation(wanted)
 
 
@@ -240,6 +267,22 @@ def _of_two_topics(question: _Wording) -> Operation | None:
     return None
 
 
+def _of_each(question: _Wording) -> Operation | None:
+    """Read "How many dollars of exports per head does Chad have?"."""
+    if not question.subjects or not question.asks(_BY_PEOPLE):
+        return None
+    text = measured(_BY_PEOPLE.sub(" ", question.text))
+    return Operation("each", (text,), question.units)
+
+
+def _share(question: _Wording) -> Operation | None:
+    """Read "Which share of the railways of Chad is electrified?"."""
+    if question.subjects != 1 or not question.asks(_PART_OF):
+        return None
+    text = measured(_PART_OF.sub(" ", question.text))
+    return Operation("share", (text,))
+
+
 def _conversion(question: _Wording) -> Operation | None:
     """Read "How large is Chad in square miles?"."""
     if not question.subjects or not question.units:
@@ -253,9 +296,45 @@ _OPERATIONS = (
     _verdict_on_pair,
     _change,
     _of_two_topics,
+    _of_each,
+    _share,
     _conversion,
 )
 """The first that reads a question counts."""
+
+
+def unmet_words(reading: Reading, quotes: str, *, subjects: int) -> Sequence[str]:
+    """Return the words of a question that ask for something computed, which quotations
+    are not: a set of countries, a difference, another unit, a share. ``subjects``: how
+    many countries it is about.
+    """
+    asked = asking_clause(reading)
+    plain = " ".join(remove_names(asked.text, asked.names).split())
+    if has_only_prose(plain) or reading.document is not None:
+        return ()
+    if not subjects:
+        request = read_request(reading, countries=0)
+        countries = words_for_countries(plain, of_all=request.kind in OF_ALL)
+        return [countries] if countries else ()
+    operation = read_operation(reading, subjects=subjects)
+    if operation.wanted == "convert":
+        return () if _has_unit(quotes, operation.units[-1]) else operation.units[:1]
+    if operation.wanted == "share" and "%" in quotes:
+        return ()
+    for form in _FORMS.get(operation.wanted, ()):
+        if match := form.search(plain):
+            return [match[0].strip()]
+    return ()
+
+
+def _has_unit(text: str, name: str) -> bool:
+    """Return whether a text has figures in a unit, by any of its names."""
+    unit = read_unit(name)
+    for written in unit_pattern().findall(text):
+        other = read_unit(written)
+        if (other.kinds, other.factor) == (unit.kinds, unit.factor):
+            return True
+    return False
 
 
 def measured(text: str) -> str:

@@ -9,6 +9,7 @@ the subject: a question that is refused by mistake cannot be answered at all.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ..domain import Scope
 from ..domain.protocols import Catalog
@@ -23,6 +24,7 @@ from ..domain.scope import (
     Value,
     Values,
 )
+from ..language.analysis import analyzer
 from ..language.countries import usual_name
 from ..language.country_names import country_key, find_countries
 from ..language.groups import find_groups
@@ -285,6 +287,9 @@ OF_ANY_QUESTION = NEUTRAL_WORDS | SHARE_WORDS | words("dependent_words")
 OF_A_REPORT = pattern("{of_a_report}")
 """Headings that name a part of any report, and nothing one could ask about."""
 ARTICLE = pattern(r"\bthe\s+$")
+_CLAUSE = pattern(r"(?:[:;.!]\s+|\s[-–—]\s+)(?={asks}\b)")
+_WORD = re.compile(r"\w+")
+_OF_ANY_LIST = NEUTRAL_WORDS | words("countries_words")
 _PLACED = pattern(r"(?:since|from|between|with|to|by|against|than)\b")
 _COMMAND = pattern(r"^{tell}\b")
 _EDGES = pattern(
@@ -359,6 +364,22 @@ def remove_names(text: str, names: Iterable[Named | NamedDocument]) -> str:
     for name in sorted(names, key=lambda name: -name.start):
         text = f"{text[: name.start]} {text[name.end :]}"
     return text
+
+
+def asking_clause(reading: Reading) -> Reading:
+    """Return a reading with spaces for what stands before the clause that asks: "For a
+    story: which countries export tea?"; itself where a name stands there, or the clause
+    asks for nothing of its own: "Tea exporters - which countries?".
+    """
+    start = 0
+    for border in _CLAUSE.finditer(reading.text):
+        start = border.end()
+    if any(name.start < start for name in reading.names):
+        return reading
+    asked = _WORD.findall(reading.text[start:].lower())
+    if not analyzer("english").terms(" ".join(set(asked) - _OF_ANY_LIST)):
+        return reading
+    return replace(reading, text=" " * start + reading.text[start:])
 
 
 def tidy(text: str) -> str:

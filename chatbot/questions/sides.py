@@ -54,7 +54,7 @@ _UNTOLD = frozenset().union(
 _COMMAND = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\s+", re.IGNORECASE)
 _QUESTION_END = re.compile(r"(?<=[?])\s+(?!\()")
 _CLAUSE = re.compile(
-    r",?\s+(?:and|but)\s+(?:also\s+|then\s+)?(?=(?:what|which|who|when|where|why|how)\b(?:\W+\w+){2,})",
+    r",?\s+(?:and|but)\s+(?:also\s+|then\s+)?(?=(?:(?:in|at|of|for|by|to|from|since)\s+)?(?:what|which|who|when|where|why|how)\b(?:\W+\w+){2,})",
     re.IGNORECASE,
 )
 

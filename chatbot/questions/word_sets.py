@@ -9,9 +9,11 @@ from ..domain.scope import Reading
 from ..language.analysis import TERM_PATTERN, analyzer
 from .english import pattern
 from .kinds import Request, without_countries_asked_for
-from .reading import NEUTRAL_WORDS, SHARE_WORDS, remove_names
+from .reading import NEUTRAL_WORDS, SHARE_WORDS, asking_clause, remove_names
 from .sides import COMPARES
 
+_MEMBERS = {"member", "members"}
+"""Countries, as words for what they belong to have it."""
 _NEGATION = pattern(r"\b{negation}\b")
 
 
@@ -31,6 +33,7 @@ def read_word_set(reading: Reading, request: Request) -> WordSet | None:
     """
     if reading.about or reading.document or reading.figure_years:
         return None
+    reading = asking_clause(reading)
     by_figures = request.bound is not None and request.bound.value
     if by_figures or request.kind not in {"value", "count", "filter"}:
         return None
@@ -40,6 +43,6 @@ def read_word_set(reading: Reading, request: Request) -> WordSet | None:
         return None
     words = {name.keys[0]: name.text for name in reading.countries}
     for word in TERM_PATTERN.findall(_NEGATION.sub(" ", topic)):
-        if word.lower() not in NEUTRAL_WORDS | SHARE_WORDS:
+        if word.lower() not in NEUTRAL_WORDS | SHARE_WORDS | _MEMBERS:
             words |= dict.fromkeys(analyzer("english").terms(word), word)
     return WordSet(words, _NEGATION.search(plain) is not None)

@@ -36,7 +36,10 @@ dimensions.
 """
 REST = {"other", "unspecified", "none"}
 """Labels of what a list does not name."""
+TOTAL = "total"
+"""The word of the label of a whole."""
 LABEL_LEAD = read_weight("labels.lead")
+STEM = int(read_weight("sets.stem"))
 
 Key = tuple[str, str | None]
 """A heading and one of its labels: "" is the heading itself, None the heading with all
@@ -232,14 +235,43 @@ class IndicatorIndex:
         default = (
             ""
             if "" in labels
-            else max(labels, key=lambda one: (one not in REST, labels[one], -len(one)))
+            else max(labels, key=lambda one: _label_rank(one, labels[one]))
         )
-        _, compared = self._compared(
-            topic, [(heading, label) for label in labels], request
-        )
-        near = {label: compared[heading, label].score for label in labels}
-        best = max(near, key=lambda label: (near[label], labels[label]))
-        return best if near[best] > near[default] + LABEL_LEAD else default
+        keys = [(heading, label) for label in labels]
+        best = default
+        # Words of the heading say nothing of a label: "urbanised".
+        for words in (topic, self._beside(topic, heading)):
+            if not self._terms(words):
+                return default
+            _, compared = self._compared(words, keys, request)
+            near = {label: compared[heading, label].score for label in labels}
+            if near[best] > near[default] + LABEL_LEAD:
+                continue
+            best = max(near, key=lambda label: (near[label], labels[label]))
+            if near[best] <= near[default] + LABEL_LEAD:
+                return default
+        is_told = self._is_told(topic, heading, best, labels)
+        return best if is_told or not _is_whole(default) else default
+
+    def _is_told(
+        self, topic: str, heading: str, label: str, labels: Iterable[str]
+    ) -> bool:
+        """Return whether a topic has a word of a label that no other label has."""
+        phrases = self._current()
+        own = set(self._terms(" ".join(phrases.of(heading, label))))
+        for other in labels:
+            if other != label:
+                own.difference_update(self._terms(" ".join(phrases.of(heading, other))))
+        return not own.isdisjoint(self._terms(topic))
+
+    def _beside(self, topic: str, heading: str) -> str:
+        """Return the words of a topic that the heading does not have."""
+        own = {term[:STEM] for term in self._terms(heading)}
+        words = []
+        for word in _EVERY_WORD.findall(topic):
+            if own.isdisjoint(term[:STEM] for term in self._terms(word)):
+                words.append(word)
+        return " ".join(words)
 
     def phrases(self, heading: str) -> Sequence[str]:
         """Return a heading with what the glossary has for it and its labels."""
@@ -477,6 +509,17 @@ class Glossary:
             [Chunk.make_id(record.id, record.visible_version, entry.passage)]
         )
         return next((chunk for chunk in chunks if scope.matches(chunk.about)), None)
+
+
+def _is_whole(label: str) -> bool:
+    return TOTAL in label.split()
+
+
+def _label_rank(label: str, subjects: int) -> tuple[bool, int, bool, int]:
+    """Return the place of a label that stands for its heading: of those that most
+    subjects have the total.
+    """
+    return label not in REST, subjects, _is_whole(label), -len(label)
 
 
 def _without_asking(words: Sequence[str]) -> Sequence[str]:

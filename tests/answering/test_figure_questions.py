@@ -24,6 +24,8 @@ FIGURES = (
         unit="%",
     ),
     figure("Kenya", "Coastline", "500", None, 2025, unit=" km"),
+    figure("Kenya", "Railways", "2000", None, 2025, label="total", unit=" km"),
+    figure("Kenya", "Railways", "500", None, 2025, label="electrified", unit=" km"),
     figure("Kenya", "Exports", "12000000000", 2024, 2025, unit="$"),
     figure("Kenya", "Imports", "22000000000", 2024, 2025, unit="$"),
     figure("Kenya", "Unemployment rate", "5.6", 2021, 2021),
@@ -58,6 +60,14 @@ def answer(question: str) -> str:
         (
             "Coastline of Kenya in miles, rounded to one decimal",
             "Kenya, Coastline: 310.7 miles (",
+        ),
+        (
+            "How many dollars of exports per head does Kenya have?",
+            "Kenya, Exports / Population: 206.9 dollars (",
+        ),
+        (
+            "What share of the railways of Kenya is electrified?",
+            "Kenya, Railways: electrified: 25% (500 km / 2000 km)",
         ),
         ("How large is Peru in acres?", "Peru, Area: 317,530,415 acres ("),
         (

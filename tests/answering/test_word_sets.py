@@ -123,6 +123,18 @@ def answer(question: str) -> str:
             ["| Peru | Spanish (official) [1] |"],
         ),
         (
+            "Countries on your list that have no coast?",
+            "1 of 2 countries do not have “coast” under “Coastline”, by the newest "
+            "reports:",
+            ["| Mali | 0 km (landlocked) [1] |"],
+        ),
+        (
+            "Coffee exporters among the countries you cover?",
+            "2 of 3 countries have “Coffee” under “Exports - commodities”, by the "
+            "newest reports:",
+            ["| Kenya | coffee [1] |", "| Peru | coffee [2] |"],
+        ),
+        (
             "Which countries have no coast?",
             "1 of 2 countries do not have “coast” under “Coastline”, by the newest "
             "reports:",
@@ -172,7 +184,9 @@ def test_rankings_and_bounds_are_no_sets_over_words(question: str) -> None:
         ("Where do women not have more than 2 children?", (True, 2, False, True)),
         ("Which countries have a debt of at least 30%?", (True, 30, True, False)),
         ("Which economies did not grow?", (True, 0, False, True)),
-        ("Where did prices not rise but fall?", None),
+        ("Where did prices not rise but fall?", (False, 0, False, False)),
+        ("Where are not even half of the people fed?", (False, 50, False, False)),
+        ("What did prices do, not rise but fall?", None),
         ("Which countries' prices did not rise but fall?", (False, 0, False, False)),
     ],
 )

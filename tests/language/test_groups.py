@@ -29,6 +29,8 @@ from chatbot.language.groups import find_groups, group_named, usual_groups
             "Which landlocked developing country grows fastest?",
             ["Landlocked developing countries"],
         ),
+        ("Among the Europeans, who emits most?", ["Europe"]),
+        ("south of the Sahara, who earns most?", ["Sub-Saharan Africa"]),
         ("African swine fever", []),
         ("Le chômage au Mali", []),
         ("European settlers in the nineteenth century", []),

@@ -5,8 +5,13 @@ from decimal import Decimal
 import pytest
 
 from chatbot.domain.scope import Reading
-from chatbot.questions.operations import Operation, read_conversion, read_operation
-from chatbot.questions.reading import read_names
+from chatbot.questions.operations import (
+    Operation,
+    read_conversion,
+    read_operation,
+    unmet_words,
+)
+from chatbot.questions.reading import asking_clause, read_names
 from chatbot.questions.sides import asks_several, compared_countries
 from tests.questions.reports import Reports
 
@@ -37,6 +42,11 @@ def read(text: str) -> tuple[Reading, Operation]:
             "gain",
             (),
         ),
+        ("By what per cent did Ghana's debt rise from 2021 to 2023?", "per_cent", ()),
+        ("Per head, how many tonnes of coal does Chad use?", "each", ("tonnes",)),
+        ("What share of the roads of Ghana is paved?", "share", ()),
+        ("Some think in acres - how large is Chad in those?", "convert", ("acres",)),
+        ("Give the number of Chadians in thousands", "convert", ("thousands",)),
         ("Is Chad poorer than Laos?", "verdict", ()),
         ("Chad or Laos, which has more cattle?", "verdict", ()),
         ("What is exported less what is imported by Chad, minus aid?", "", ()),
@@ -111,3 +121,36 @@ def test_what_stands_beside_a_question_is_no_second_one() -> None:
     assert not asks_several(read("Chad has few roads. How many miles is that?")[0])
     assert not asks_several(read("How many gallons? (a barrel is 42 gallons)")[0])
     assert asks_several(read("How large is Chad? And what does it export?")[0])
+
+
+@pytest.mark.parametrize(
+    ("question", "quotes", "unmet"),
+    [
+        ("Which countries mine tin?", "tin 5%", ["Which countries"]),
+        ("Where are fewer than half online?", "40%", ["Where"]),
+        ("How long is Ghana's coast in miles?", "539 km", ["miles"]),
+        ("How long is Ghana's coast in km?", "539 kilometres", []),
+        ("What share of the roads of Ghana is paved?", "9 km paved", ["What share"]),
+        ("What share of the roads of Ghana is paved?", "12.6% paved", []),
+        ("Is Chad poorer than Laos?", "$1,000", ["poorer than"]),
+        ("Why is Chad poorer than Laos?", "$1,000", []),
+        ("How many people live in Chad?", "19 million", []),
+    ],
+)
+def test_what_quotations_do_not_compute_is_named(
+    question: str, quotes: str, unmet: list[str]
+) -> None:
+    reading, _ = read(question)
+    subjects = len({key for one in compared_countries(reading) for key in one.keys})
+    assert list(unmet_words(reading, quotes, subjects=subjects)) == unmet
+
+
+def test_what_stands_before_the_clause_that_asks_is_no_part_of_it() -> None:
+    def clause(text: str) -> str:
+        return asking_clause(read_names(text, CATALOG)).text.strip()
+
+    assert clause("More than half go short: where are under 50% fed?") == (
+        "where are under 50% fed?"
+    )
+    assert clause("Chad is poor - how poor is it?") == "Chad is poor - how poor is it?"
+    assert clause("Tea exporters - which countries are these?").startswith("Tea")

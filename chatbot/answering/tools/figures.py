@@ -21,6 +21,7 @@ from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, Passages
 from ...domain.scope import Condition, Values
 from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
+from ...language.country_names import country_key
 from ...language.detection import analyzer_for
 from ...language.markdown import escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
@@ -94,6 +95,10 @@ class FigureTool:
         if turn.is_foreign or asks_several(reading):
             return None
         _, about = self.asked_for(turn)
+        keys = set(map(country_key, about))
+        # Other countries say what is measured: "the border with Russia".
+        named = [one for one in reading.countries if not keys.isdisjoint(one.keys)]
+        reading = replace(reading, countries=tuple(named))
         scope = turn.question.scope
         questions = FigureQuestions(self.queries, turn.analyzer.terms)
         operation = read_operation(reading, subjects=len(about))

@@ -20,6 +20,8 @@ from ...language.markdown import escape_markdown, quotation_item
 from ...models.chat.extractive import HEADER
 from ...models.replies.ending import Ending, EndingFilter, split_ending
 from ...models.replies.stream import Reply, completion
+from ...questions.operations import unmet_words
+from ...questions.sides import by_comparison
 from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
 from ...search.unused_words import UnusedWords
@@ -92,7 +94,9 @@ class Prose:
         """Return the words of the question that quotations do not use."""
         cited = cited_numbers(quotes)
         chunks = [one.hit.chunk for one in context.passages if one.number in cited]
-        return UnusedWords(turn.judge).of_passages(turn.reading, chunks)
+        unused = UnusedWords(turn.judge).of_passages(turn.reading, chunks)
+        subjects = len(by_comparison(turn.reading))
+        return unused or unmet_words(turn.reading, quotes, subjects=subjects)
 
     def complete(self, turn: Turn, text: str, context: Context) -> tuple[str, str]:
         """Return the final text, and what stands below it without being checked against
