@@ -18,8 +18,7 @@ from ..language.statements import states_none
 from ..language.words import Say, counted
 from ..questions.reading import COUNTRY
 from ..questions.word_sets import WordSet
-from ..search.indicators import SURE, IndicatorIndex
-from ..search.unused_words import STEM_CHARACTERS
+from ..search.indicators import STEM_CHARACTERS, SURE, IndicatorIndex
 from ..search.weights import read_weight
 from .figure_words import MOST_LISTED, Rendered, lacking
 

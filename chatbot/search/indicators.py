@@ -39,7 +39,7 @@ REST = {"other", "unspecified", "none"}
 TOTAL = "total"
 """The word of the label of a whole."""
 LABEL_LEAD = read_weight("labels.lead")
-STEM = int(read_weight("sets.stem"))
+STEM_CHARACTERS = int(read_weight("sets.stem"))
 
 Key = tuple[str, str | None]
 """A heading and one of its labels: "" is the heading itself, None the heading with all
@@ -266,10 +266,10 @@ class IndicatorIndex:
 
     def _beside(self, topic: str, heading: str) -> str:
         """Return the words of a topic that the heading does not have."""
-        own = {term[:STEM] for term in self._terms(heading)}
+        own = {term[:STEM_CHARACTERS] for term in self._terms(heading)}
         words = []
         for word in _EVERY_WORD.findall(topic):
-            if own.isdisjoint(term[:STEM] for term in self._terms(word)):
+            if own.isdisjoint(term[:STEM_CHARACTERS] for term in self._terms(word)):
                 words.append(word)
         return " ".join(words)
 

@@ -19,12 +19,12 @@ from ..domain.scope import Reading
 from ..language.detection import analyzer_for, language_of
 from ..questions.reading import tidy
 from ..questions.telling_words import asking_part, telling_words
+from .indicators import STEM_CHARACTERS
 from .relevance import Judge
 from .weights import read_weight
 
 SAYS_SOMETHING = read_weight("unused.moved")
 LEADS_AWAY = read_weight("unused.nearer")
-STEM_CHARACTERS = int(read_weight("sets.stem"))
 MOST_WORDS = int(read_weight("unused.words"))
 
 
