@@ -29,7 +29,6 @@ def in_templates() -> Iterator[str]:
             yield double or single
     for label, description in CHOICES["modes"].values():
         yield from (label, description)
-    yield from (example["question"] for example in CHOICES["examples"])
 
 
 def in_scripts() -> Iterator[str]:

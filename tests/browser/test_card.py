@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -102,3 +103,27 @@ def test_a_question_without_an_answer_goes_on_by_one_tap(page: Page) -> None:
     expect(page.locator(".question").last).to_have_text(
         f"What was the inflation rate of Kenya in {nearest}?"
     )
+
+
+def test_each_example_is_answered_as_if_asked_first(page: Page, app: Flask) -> None:
+    """The small answers of the first screen, each asked after each other one."""
+    cards = page.locator("#examples [data-indicator]")
+    expect(cards).to_have_count(2)
+    examples = {
+        card.get_attribute("data-example"): card.get_attribute("data-indicator")
+        for card in cards.all()
+    }
+    client = app.test_client()
+
+    def asked(question: str | None, **fields: str) -> Any:
+        return client.post("/query", json={"query": question, **fields}).get_json()
+
+    for question, indicator in examples.items():
+        alone = asked(question)
+        assert alone["card"]["indicators"] == [indicator], question
+        for other in examples:
+            first = asked(other)
+            after = asked(question, conversation_id=first["conversation_id"])
+            assert after["response"] == alone["response"]
+    cards.first.click()
+    expect(page.locator(".card-value").last).to_be_visible()

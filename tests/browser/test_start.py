@@ -55,9 +55,15 @@ def page(launched: Browser, address: str) -> Iterator[Page]:
 
 
 def test_what_there_is_makes_the_examples_and_chooses_the_scope(page: Page) -> None:
+    titles = [f"{country}: Country Report {year}" for country, year in REPORTS]
     expect(page.locator("#examples .example")).to_have_text(
-        ["What is the population growth rate of Kenya?"]
+        [f"What is “{title}” about?" for title in titles]
     )
+    expect(page.locator("#newest")).to_have_text(
+        re.compile("Newest report: (Kenya|Mali): Country Report 2023, ")
+    )
+    mali = page.locator(".map .point", has_text="Mali: 1 report")
+    expect(mali).to_have_attribute("data-example", "Give me an overview of Mali")
     expect(page.locator("#contents")).to_have_text(
         "3 reports on 2 countries, 2021 to 2023: \u2068Growth\u2069."
     )
@@ -127,12 +133,16 @@ def test_little_script_is_needed_to_begin(page: Page, address: str) -> None:
         ),
     )
     page.goto(address)
+    expect(page.locator(".map .point").first).to_be_attached()
     page.wait_for_load_state("networkidle")
-    own = [
+    # The page before may have been loading its last one.
+    own = {
         name
         for name in asked
         if name.endswith(".js") and not name.startswith("vendor/")
-    ]
+    }
+    assert "js/chat/map.js" in own
+    assert "js/chat/turn.js" not in own
     assert sum(len(asset_bytes(name)) for name in own) <= 46_000
 
 

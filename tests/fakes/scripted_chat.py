@@ -39,7 +39,7 @@ LOOKUPS: dict[str, Json] = {
     "/api/facets": {
         "documents": 77,
         "chunks": 12345,
-        "country_name": WORLD,
+        "country_name": [{**country, "documents": 3} for country in WORLD],
         "year": [],
         "type": [],
     },
@@ -60,6 +60,7 @@ LOOKUPS: dict[str, Json] = {
     "/api/scope": SCOPE,
     "/api/topics": {"topics": ["Economy"]},
     "/api/collections": {"collections": []},
+    "/api/indicators": {"indicators": [], "total": 0, "next": None},
     "/api/glossary": {
         "entries": [{"term": "FCS", "heading": "", "meaning": "Fragile states."}]
     },

@@ -3,7 +3,7 @@ collections and passages.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -16,7 +16,7 @@ from ...answering.guide import topics
 from ...answering.indicators import IndicatorCatalog, IndicatorSummary
 from ...database.core import Json
 from ...database.repositories.documents import SEVERAL
-from ...domain import Scope, SearchHit
+from ...domain import DocumentRecord, Scope, SearchHit
 from ...domain.chat import Question, ScopeSummary
 from ...domain.documents import MEGABYTE, NO_PUBLICATION, Report
 from ...domain.errors import InvalidRequestError
@@ -100,8 +100,9 @@ def list_facets(query: FacetQuery) -> Json:
 
     Each field is counted under the rest of the scope; a country has its number of ISO
     3166 as `code`, and `group` the groups of countries of which several have reports,
-    with their `members`: `{field: [{value, documents}], collections, group, total,
-    documents, chunks}`. `total` is the number of values of each field.
+    with their `members`; `newest` is the latest report: `{field: [{value, documents}],
+    collections, group, newest, total, documents, chunks}`. `total` is the number of
+    values of each field.
     """
     valid = services().settings.filter_fields
     if query.field and query.field not in valid:
@@ -129,7 +130,27 @@ def list_facets(query: FacetQuery) -> Json:
             {"value": name, "documents": count} for name, count in counts if count
         ]
         facets[GROUP] = _groups_with_reports(facets.get(COUNTRY, ()))
+        facets["newest"] = _newest(documents.index().inside(scope))
     return facets
+
+
+def _newest(records: Iterable[DocumentRecord]) -> Json | None:
+    """Return the title and the dates of the report of the latest year, the one that
+    arrived last among several; None without any.
+    """
+    record = max(
+        (one for one in records if one.status == "ready"),
+        key=lambda one: (str(one.metadata.get(YEAR) or ""), one.updated_at),
+        default=None,
+    )
+    if record is None:
+        return None
+    published = record.publication.publication_date
+    return {
+        "title": record.title,
+        "document_name": record.name,
+        "date": published or record.updated_at,
+    }
 
 
 def _groups_with_reports(countries: Sequence[Json]) -> list[Json]:

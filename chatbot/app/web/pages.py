@@ -47,7 +47,7 @@ MIN_COMPRESSED_BYTES = 1_000
 _IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*"(\.{1,2}/[^"]+)"', re.MULTILINE)
 
 CHOICES: dict[str, Any] = tomllib.loads((TEMPLATES / "choices.toml").read_text("utf-8"))
-"""Words of the modes, and example questions."""
+"""Words of the modes."""
 MAIN_MODES = frozenset({"auto", "compare", "report"})
 """Modes at the top of the menu; the others come under "More"."""
 
@@ -154,14 +154,12 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         "chat.html",
         shared=shared,
         embedded=embedded,
-        examples=CHOICES["examples"],
         modes=[
             choice(name)
             for name in dict.fromkeys([*CHOICES["modes"], *usable])
             if name in usable
         ],
         quotes_only=not all(usable.values()),
-        says_examples=runtime.embedder.multilingual and all(usable.values()),
         is_admin=not shared and caller().may("admin"),
         unread_language="" if is_read else reports.capitalize(),
         mode=modes.default(),

@@ -201,7 +201,7 @@ function labelWidth(text) {
 }
 
 /** Return a name that fits a width, cut with an ellipsis where it must be. */
-function fitting(name, width) {
+export function fitting(name, width) {
   if (labelWidth(name) <= width) return name;
   let end = name.length - 1;
   while (end > 1 && labelWidth(`${name.slice(0, end)}…`) > width) end -= 1;
@@ -248,7 +248,7 @@ const compact = new Intl.NumberFormat(locale, {
 export const isMoney = (unit) => /^\p{Sc}$/u.test(unit ?? "");
 
 /** Return a short figure with its currency or per cent sign. */
-function amount(value, unit) {
+export function amount(value, unit) {
   const [sign, number] = [value < 0 ? "-" : "", compact.format(Math.abs(value))];
   return isMoney(unit)
     ? `${sign}${unit}${number}`

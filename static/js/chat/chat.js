@@ -3,6 +3,7 @@ import { wireAttachments } from "./attachments.js";
 import { focusComposer, showReason, wireComposer } from "./composer.js";
 import {
   askBelow,
+  loadTurns,
   newChat,
   openShared,
   showAddress,
@@ -71,7 +72,7 @@ async function start() {
   });
   wireActions();
   if (shared) return openShared(shared);
-  byId("examples").addEventListener("click", ({ target }) => {
+  byId("welcome").addEventListener("click", ({ target }) => {
     const { example } = target.closest("[data-example]")?.dataset ?? {};
     if (example) askBelow({ question: example, filters: {} });
   });
@@ -83,9 +84,14 @@ async function start() {
   wireComposer();
   wireConversation();
   wireAttachments();
-  byId("question").addEventListener("input", () => import("./inferred.js"), {
-    once: true,
-  });
+  byId("question").addEventListener(
+    "input",
+    () => {
+      import("./inferred.js");
+      loadTurns();
+    },
+    { once: true },
+  );
   chooseDocument().then(
     (question) => question && askBelow({ question, filters: null }),
   );

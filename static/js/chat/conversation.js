@@ -21,10 +21,8 @@ import {
 import { chosenMode } from "./modes.js";
 import { offerUndo, withdrawUndo } from "./overlays.js";
 import { scope } from "./scope.js";
-import { beginningText } from "./steps.js";
 import { store } from "./store.js";
-import { storedQuestion, Turn } from "./turn.js";
-import { at, getJson, sendJson } from "../common/api.js";
+import { at, getJson, sendJson, unreachable } from "../common/api.js";
 import { announce, byId, onSubmit } from "../common/dom.js";
 import { when } from "../common/format.js";
 import { t } from "../common/words.js";
@@ -143,7 +141,7 @@ function onStarted(turn, { conversation_id: id }) {
 async function answer(turn, start) {
   const controller = new AbortController();
   store.set({ streaming: controller });
-  announce(`${beginningText(turn)}.`);
+  import("./steps.js").then(({ beginningText }) => announce(`${beginningText(turn)}.`));
   const { response, error } = await start(controller.signal);
   // By now the page may show another conversation.
   if (store.streaming !== controller) return;
@@ -163,6 +161,12 @@ async function answer(turn, start) {
   returnToComposer();
 }
 
+/** Load what shows answers; a page without a question needs none of it. */
+export const loadTurns = () =>
+  import("./turn.js").catch(() => {
+    throw unreachable();
+  });
+
 /** Remove this turn and all after it. */
 const dropFrom = (turn) =>
   store.turns.splice(store.turns.indexOf(turn)).forEach(({ node }) => node.remove());
@@ -181,11 +185,17 @@ async function ready() {
  * @param {string} question
  * @param {{
  *   page?: number, autoScope?: boolean, withoutEarlier?: string[],
- *   replaced?: Turn | null
+ *   replaced?: import("./turn.js").Turn | null
  * }} [options]
- * @returns {string} why it cannot be asked now, or ""
+ * @returns {Promise<string>} why it cannot be asked now, or ""
  */
-function ask(question, { page, autoScope, withoutEarlier, replaced } = {}) {
+async function ask(question, { page, autoScope, withoutEarlier, replaced } = {}) {
+  let turns;
+  try {
+    turns = await loadTurns();
+  } catch ({ message }) {
+    return message;
+  }
   const reason = store.streaming
     ? t("An answer is being written. Wait for it, or stop it with Esc.")
     : whatIsMissing(store.attachments);
@@ -195,7 +205,7 @@ function ask(question, { page, autoScope, withoutEarlier, replaced } = {}) {
   withdrawUndo();
   if (replaced) dropFrom(replaced);
   showStarted(true);
-  const turn = new Turn(log, {
+  const turn = new turns.Turn(log, {
     question,
     page,
     mode: chosenMode(),
@@ -251,11 +261,11 @@ function cancelEditing() {
 }
 
 /** Ask a question below the others, in another scope if one is given. */
-export function askBelow({ question, filters, ...options }) {
+export async function askBelow({ question, filters, ...options }) {
   if (store.streaming && filters) return;
   cancelEditing();
   if (filters) scope.replace(filters);
-  showReason(ask(question, options));
+  showReason(await ask(question, options));
   focusComposer();
 }
 
@@ -264,7 +274,7 @@ async function submit() {
   if (!(await ready())) return focusQuestion();
   const question = readQuestion();
   if (!question) return focusQuestion();
-  const reason = ask(question, { replaced: store.edited?.turn });
+  const reason = await ask(question, { replaced: store.edited?.turn });
   showReason(reason);
   if (reason) return focusQuestion();
   showDraft("");
@@ -289,7 +299,7 @@ store.on("started", ({ turn, answer: begun }) => onStarted(turn, begun));
  * Show stored turns before the node `next`; an answer that is still being written is
  * followed.
  */
-function showMessages(messages, next = null) {
+function showMessages({ Turn, storedQuestion }, messages, next = null) {
   const added = [];
   for (let index = 0; index + 1 < messages.length; index += 2) {
     const [question, reply] = [messages[index], messages[index + 1]];
@@ -331,15 +341,13 @@ export function openShared(token) {
 async function load() {
   const url = store.source;
   try {
-    const {
-      title,
-      messages,
-      next,
-      updated_at: date,
-    } = await getJson(`${url}?limit=${FIRST_TURNS}`);
+    const [{ title, messages, next, updated_at: date }, turns] = await Promise.all([
+      getJson(`${url}?limit=${FIRST_TURNS}`),
+      loadTurns(),
+    ]);
     if (store.source !== url) return;
     setConversation(store.conversationId, title);
-    showMessages(messages);
+    showMessages(turns, messages);
     byId("earlier").hidden = !next;
     byId("shared-date").hidden = !isShared();
     byId("shared-date").textContent = t("A shared conversation. Last answer: {date}", {
@@ -372,7 +380,7 @@ byId("earlier").addEventListener("click", async () => {
       `${url}?limit=${EARLIER_TURNS}&cursor=${first.messageId}`,
     );
     if (store.source !== url || store.turns[0] !== first) return;
-    showMessages(messages, first.node);
+    showMessages(await loadTurns(), messages, first.node);
     byId("earlier").hidden = !next;
     // What is being read stays in place.
     scrollBy({

@@ -3,6 +3,7 @@
  * can be downloaded.
  */
 import { axisNote, chartsOf, draw, isMoney, marker, shape } from "./charts.js";
+import { wireKeys } from "./points.js";
 import { at } from "../common/api.js";
 import { element, showItems } from "../common/dom.js";
 import { sourceTitle, when } from "../common/format.js";
@@ -337,28 +338,6 @@ function mapFold(chart) {
     { once: true },
   );
   return fold;
-}
-
-/** Tab reaches one point, the arrow keys the others; Enter opens its passage. */
-export function wireKeys(holder) {
-  const points = () => [...holder.querySelectorAll(".point")];
-  holder.addEventListener("focusin", ({ target }) => {
-    const focused = target.closest(".point");
-    if (focused)
-      for (const point of points())
-        point.setAttribute("tabindex", point === focused ? "0" : "-1");
-  });
-  holder.addEventListener("keydown", (event) => {
-    const all = points();
-    const place = all.indexOf(event.target.closest(".point"));
-    if (place < 0) return;
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (step) all[(place + step + all.length) % all.length].focus();
-    else if (event.key === "Enter" || event.key === " ")
-      all[place].dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    else return;
-    event.preventDefault();
-  });
 }
 
 /** Return the subjects of lines with their signs. */

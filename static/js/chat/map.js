@@ -94,14 +94,32 @@ export function mapPlot(map, width) {
   );
 }
 
+const readCountries = async () =>
+  (await getJson(`/api/facets?field=country_name&limit=${COUNTRIES}`)).country_name;
+
+/**
+ * Return the name of a country with a figure, and what a press of it opens.
+ * @returns {{name: string, data: Record<string, any>}}
+ */
+const ofSource = (subject, { text, year, citation }) => ({
+  name: `${subject}, ${year}: ${text}, ${t("source {number}", { number: citation })}`,
+  data: { "data-citation": citation },
+});
+
 /**
  * Draw the bars of a chart as a map. Countries that it does not know are left out.
+ * `countries`: the values of the facet, with their codes; `pointOf`: the name of a
+ * country and the data of its button; `lacking`: what the others are.
  * @returns {Promise<HTMLElement>}
  */
-export async function mapOf(chart, label) {
-  const [world, { country_name: known }] = await Promise.all([
+export async function mapOf(
+  chart,
+  label,
+  { countries = null, pointOf = ofSource, lacking = t("No figure") } = {},
+) {
+  const [world, known] = await Promise.all([
     fetch(WORLD).then((response) => response.json()),
-    getJson(`/api/facets?field=country_name&limit=${COUNTRIES}`),
+    countries ?? readCountries(),
   ]);
   const codes = new Map(known.map(({ value, code }) => [value, code]));
   const figures = new Map(
@@ -119,11 +137,8 @@ export async function mapOf(chart, label) {
       const found = id && figures.get(id);
       if (!found) return shape("path", { d: pathOf(rings), class: "land none" });
       points.push(...rings.flat());
-      const {
-        figure: { text, year, citation, value },
-        subject,
-      } = found;
-      const name = `${subject}, ${year}: ${text}, ${t("source {number}", { number: citation })}`;
+      const { subject, figure } = found;
+      const { name, data } = pointOf(subject, figure);
       return shape(
         "g",
         {
@@ -131,10 +146,10 @@ export async function mapOf(chart, label) {
           role: "button",
           tabindex: 0,
           "aria-label": name,
-          "data-citation": citation,
+          ...data,
         },
         shape("title", { text: name }),
-        shape("path", { d: pathOf(rings), class: `land step-${stepOf(value)}` }),
+        shape("path", { d: pathOf(rings), class: `land step-${stepOf(figure.value)}` }),
       );
     });
   if (!points.length)
@@ -164,7 +179,7 @@ export async function mapOf(chart, label) {
       },
       shape("rect", { class: "land none", width: 8, height: 8 }),
     ),
-    t("No figure"),
+    lacking,
   );
   return element(
     "div",

@@ -5,10 +5,8 @@
 import { scope } from "./scope.js";
 import { store } from "./store.js";
 import { getJson, getReadiness } from "../common/api.js";
-import { announce, byId, element, showText } from "../common/dom.js";
+import { announce, byId, showText } from "../common/dom.js";
 import { comma, count, t } from "../common/words.js";
-
-const EXAMPLES = 3;
 
 /** Return "79 reports on 24 countries, 2021 to 2025". */
 function contentsOf(facets) {
@@ -28,38 +26,18 @@ function contentsOf(facets) {
     .join(comma);
 }
 
-/** Offer the examples that these reports answer, else a question about each of some. */
-function showExamples(facets) {
-  const list = byId("examples");
-  const names = new Set((facets.country_name ?? []).map(({ value }) => value));
-  for (const button of list.querySelectorAll("[data-needs]")) {
-    if (!JSON.parse(button.dataset.needs).every((name) => names.has(name)))
-      button.closest("li").remove();
-  }
-  if (list.querySelector("[data-example]")) return;
-  list.append(
-    ...(facets.document_name ?? []).slice(0, EXAMPLES).map(({ value }) => {
-      const question = t("What is “{title}” about?", { title: value });
-      return element(
-        "li",
-        {},
-        element("button", {
-          type: "button",
-          className: "example",
-          text: question,
-          "data-example": question,
-        }),
-      );
-    }),
-  );
-}
-
 /** @param {any} facets of the whole library */
 export function showStart(facets) {
   byId("nothing").hidden = facets.documents > 0;
   byId("coverage").hidden = facets.documents === 0 || !facets.year?.length;
   if (facets.documents) showContents(contentsOf(facets));
-  showExamples(facets);
+  // A page that opens with a conversation needs no pictures of the library yet.
+  new IntersectionObserver(async ([{ isIntersecting }], observer) => {
+    if (!isIntersecting) return;
+    observer.disconnect();
+    const { showFirst } = await import("./first.js");
+    showFirst(facets);
+  }).observe(byId("welcome"));
 }
 
 /** Say what the library holds, and what it is about once that is known. */

@@ -1,6 +1,7 @@
 /** The charts and the table of what the explorer shows. */
 import { axisNote, COLOURS, draw, MIN_ENDS_WIDTH } from "../chat/charts.js";
-import { downloads, legendList, titleOf, wireKeys } from "../chat/figures.js";
+import { downloads, legendList, titleOf } from "../chat/figures.js";
+import { wireKeys } from "../chat/points.js";
 import { element } from "../common/dom.js";
 import { comma, t } from "../common/words.js";
 

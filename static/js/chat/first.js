@@ -1,0 +1,291 @@
+/**
+ * The page before the first question: a map of what is inside, or its collections and
+ * series; the newest report; and three small answers of this library. A tap asks.
+ */
+import { amount, fitting, shape, sparkline } from "./charts.js";
+import { wireKeys } from "./points.js";
+import { at, getJson, sendJson } from "../common/api.js";
+import { byId, element, showItems, showText } from "../common/dom.js";
+import { valueLabel, when } from "../common/format.js";
+import { comma, count, language, t } from "../common/words.js";
+
+const CARDS = 3;
+const COMPARED = 3;
+const RANKED = 5;
+/** Of a bar of a card, in pixels: its line, its name, all of it. */
+const [LINE, NAME, WIDTH, VALUE] = [24, 104, 300, 70];
+const MAX_CANDIDATES = 30;
+const MAX_TRIES = 8;
+const MAX_LISTED = 12;
+/** Characters of a value beside its bar. */
+const MAX_TEXT = 9;
+
+/**
+ * Return a question about an indicator of some countries. It is English, as the
+ * headings of the library are.
+ */
+function questionOf(kind, name, countries) {
+  const names = { name, country: countries[0], last: countries.at(-1) };
+  return byId("examples").dataset[kind].replace(
+    /\{(\w+)\}/g,
+    (_, word) => names[word] ?? countries.slice(0, -1).join(", "),
+  );
+}
+
+const query = (name, fields) =>
+  sendJson("POST", "/api/figures/query", { indicators: [name], language, ...fields });
+
+/** Return the rows of a table with a figure in its first column. */
+const rowsOf = ({ columns, rows }) =>
+  rows
+    .filter(({ cells: [cell] }) => cell)
+    .map(({ subject, cells: [cell] }) => ({ subject, unit: columns[0].unit, ...cell }));
+
+/** Return what a question calls an indicator: without what only explains it. */
+function spoken(name, names) {
+  const short = name.replace(/\s*\([^()]*\)$/, "");
+  const isClear = !names.some((other) => other !== name && other.startsWith(short));
+  const text = isClear ? short : name;
+  return /^\p{Lu}\p{Ll}/u.test(text) ? text[0].toLowerCase() + text.slice(1) : text;
+}
+
+/** Draw figures as bars of one card: nothing in it can be pressed by itself. */
+function bars(rows) {
+  const values = rows.map(({ value }) => value);
+  const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const size = (WIDTH - NAME - VALUE) / (high - low || 1);
+  return shape(
+    "svg",
+    {
+      class: "plot",
+      viewBox: `0 0 ${WIDTH} ${rows.length * LINE}`,
+      "aria-hidden": "true",
+    },
+    ...rows.flatMap(({ subject, value, unit, text }, row) => {
+      const short = text.length > MAX_TEXT ? amount(value, unit) : text;
+      const [from, to] = [Math.min(0, value), Math.max(0, value)];
+      const y = row * LINE;
+      const end = NAME + (to - low) * size;
+      return [
+        shape("text", {
+          x: NAME - 8,
+          y: y + 16,
+          "text-anchor": "end",
+          text: fitting(subject, NAME - 8),
+        }),
+        shape("rect", {
+          class: "bar series-0",
+          x: NAME + (from - low) * size,
+          y: y + 4,
+          width: Math.max(1, (to - from) * size),
+          height: LINE - 8,
+          rx: 2,
+        }),
+        shape("text", { x: end + 6, y: y + 16, text: fitting(short, VALUE - 6) }),
+      ];
+    }),
+  );
+}
+
+const yearsOf = (rows) =>
+  [...new Set(rows.map(({ year }) => year).filter(Boolean))].toSorted().join("–");
+
+const valueParts = ({ text, year, estimate }, course) => [
+  element("span", { className: "card-value", text }),
+  element("span", {
+    className: "card-note",
+    text: [year, estimate && t("estimate")].filter(Boolean).join(comma),
+  }),
+  ...[sparkline(course)].filter(Boolean),
+];
+
+/** What each kind of card shows; null where the library has no such answer. */
+const CARD_PARTS = {
+  async value(name, subjects) {
+    const [newest, all] = await Promise.all([
+      query(name, { subjects }),
+      query(name, { subjects, every_year: true }),
+    ]);
+    const [shown] = rowsOf(newest);
+    const course = all.rows[0]?.cells.filter((cell) => cell?.year) ?? [];
+    return shown?.year ? valueParts(shown, course) : null;
+  },
+  async ranking(name) {
+    const rows = rowsOf(await query(name, { steps: [{ op: "rank", most: RANKED }] }));
+    if (rows.length < RANKED || rows.some(({ year }) => !year)) return null;
+    return [
+      bars(rows),
+      element("span", { className: "card-note", text: yearsOf(rows) }),
+    ];
+  },
+  async comparison(name, subjects) {
+    const rows = rowsOf(await query(name, { subjects }));
+    if (rows.length < subjects.length || rows.some(({ year }) => !year)) return null;
+    return [
+      bars(rows),
+      element("span", { className: "card-note", text: yearsOf(rows) }),
+    ];
+  },
+};
+
+const card = (question, parts, indicator = "") =>
+  element(
+    "li",
+    {},
+    element(
+      "button",
+      {
+        type: "button",
+        className: "example",
+        "data-example": question,
+        "data-indicator": indicator,
+      },
+      element("span", {
+        className: "example-question",
+        text: question,
+        ...(indicator && { lang: "en" }),
+        dir: "auto",
+      }),
+      ...parts,
+    ),
+  );
+
+/** Return the kinds of cards for so many countries, and whom each is about. */
+function plansOf(countries) {
+  const [first, ...others] = countries;
+  if (!first) return [];
+  if (!others.length) return Array.from({ length: CARDS }, () => ["value", [first]]);
+  const compared = others.length < COMPARED ? countries : others;
+  return [
+    ["value", [first]],
+    ...(countries.length > RANKED ? [["ranking", []]] : []),
+    ["comparison", compared.slice(0, COMPARED)],
+  ];
+}
+
+/** Make the cards from the indicators that people ask for most, each of another one. */
+async function figureCards(countries) {
+  const { indicators } = await getJson(`/api/indicators?limit=${MAX_CANDIDATES}`);
+  const names = indicators.map(({ name }) => name);
+  const candidates = names.filter((name) => !name.includes(": "));
+  const cards = [];
+  let tries = 0;
+  for (const [kind, subjects] of plansOf(countries)) {
+    for (
+      let parts = null;
+      !parts && candidates.length && tries < MAX_TRIES;
+      tries += 1
+    ) {
+      const name = candidates.shift();
+      parts = await CARD_PARTS[kind](name, subjects).catch(() => null);
+      if (parts) {
+        const question = questionOf(kind, spoken(name, names), subjects);
+        cards.push(card(question, parts, name));
+      }
+    }
+  }
+  return cards;
+}
+
+/** Ask what some reports are about, where no figures make a question. */
+const titleCards = (facets) =>
+  (facets.document_name ?? []).slice(0, CARDS).map(({ value }) => {
+    const question = t("What is “{title}” about?", { title: value });
+    return card(question, []);
+  });
+
+async function showCards(facets, countries) {
+  const byReports = countries.toSorted((one, other) => other.documents - one.documents);
+  const cards = await figureCards(byReports.map(({ value }) => value)).catch(() => []);
+  showItems(byId("examples"), cards.length ? cards : titleCards(facets));
+}
+
+/** Whether the connection is too slow for pictures that nobody asked for. */
+function isSlow() {
+  const { connection } = /** @type {any} */ (navigator);
+  return Boolean(
+    connection?.saveData || /^(?:slow-)?[23]g$/.test(connection?.effectiveType ?? ""),
+  );
+}
+
+/** Draw the countries by their reports; a tap asks for the overview. */
+async function showMap(countries) {
+  const series = countries
+    .map(({ value: subject, documents: value }) => {
+      const figure = { value, text: count(value, "report") };
+      return { subject, points: [{ figure, value }] };
+    })
+    .toSorted((one, other) => other.points[0].value - one.points[0].value);
+  const { mapOf } = await import("./map.js");
+  const map = await mapOf({ series }, t("Reports by country"), {
+    countries,
+    pointOf: (subject, { text }) => ({
+      name: `${subject}: ${text}`,
+      data: { "data-example": questionOf("overview", "", [subject]) },
+    }),
+    lacking: t("No report"),
+  });
+  const points = map.querySelectorAll(".point");
+  if (!points.length) return;
+  for (const point of [...points].slice(1)) point.setAttribute("tabindex", "-1");
+  wireKeys(map);
+  byId("inside").replaceChildren(map);
+  byId("inside").hidden = false;
+}
+
+/** List the collections and series of a library without countries, as scopes. */
+function showGroups(facets) {
+  const links = [
+    ...(facets.collections ?? []).map(({ value, documents }) => [
+      "collections",
+      value,
+      value,
+      documents,
+    ]),
+    ...(facets.type ?? [])
+      .filter(({ value }) => value)
+      .map(({ value, documents }) => [
+        "type",
+        value,
+        valueLabel("type", value),
+        documents,
+      ]),
+  ];
+  const items = links.slice(0, MAX_LISTED).map(([field, value, label, documents]) =>
+    element(
+      "li",
+      {},
+      element("a", {
+        className: "chip-link",
+        href: at(`/?${new URLSearchParams([[field, value]])}`),
+        text: `${label} · ${count(documents, "report")}`,
+      }),
+    ),
+  );
+  const list = element("ul", { className: "inside-groups", role: "list" }, ...items);
+  byId("inside").replaceChildren(list);
+  byId("inside").hidden = items.length < 2;
+}
+
+let shownFor = null;
+
+/** @param {any} facets of the whole library */
+export function showFirst(facets) {
+  // The same library is shown once, however often its reports are counted.
+  if (shownFor === facets.documents || !facets.documents) return;
+  shownFor = facets.documents;
+  const countries = (facets.country_name ?? []).filter(({ value }) => value);
+  const { newest } = facets;
+  showText(
+    byId("newest"),
+    newest
+      ? t("Newest report: {title}, {date}", {
+          title: newest.title,
+          date: /^[\d-]{4,7}$/.test(newest.date) ? newest.date : when(newest.date),
+        })
+      : "",
+  );
+  if (countries.length > 1 && !isSlow()) showMap(countries);
+  else if (countries.length < 2) showGroups(facets);
+  showCards(facets, countries);
+}
