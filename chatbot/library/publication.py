@@ -50,10 +50,12 @@ _RESERVED = re.compile(
     re.IGNORECASE,
 )
 _END_OF_NAME = re.compile(
-    r"(?<=[^\W\d_]{3})\.(?:\s|$)|[|;©<>(\[]|https?:|www\.|\S+@|\s[-–—]\s"
+    r"(?<=[^\W\d_]{3})\.(?:\s|$)|[|;©<>(\[]|https?:|www\."
+    r"|(?<!\S)\S+@|\s[-–—]\s"
 )
 _BETWEEN_PEOPLE = re.compile(r",|\s(?:and|et|und|y|e|&)\s")
-_MARKS = re.compile(r"[*∗†‡§¶⁎¹²³⁴⁵⁶⁷⁸⁹⁰\d]+(?=\W|$)")
+# Both begin where a run begins, as a run of 100,000 characters is tried once then.
+_MARKS = re.compile(r"(?<![*∗†‡§¶⁎¹²³⁴⁵⁶⁷⁸⁹⁰\d])[*∗†‡§¶⁎¹²³⁴⁵⁶⁷⁸⁹⁰\d]+(?=\W|$)")
 _NAME_PART = re.compile(r"[^\W\d_][^\W\d_'’.-]*(?:['’.-][^\W\d_]*)*")
 
 

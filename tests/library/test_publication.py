@@ -1,6 +1,7 @@
 """What a document says about its publication, and what it does not say."""
 
 import email.message
+import time
 from pathlib import Path
 
 import docx
@@ -119,6 +120,19 @@ def test_a_line_that_only_looks_like_a_field_is_proposed(
 )
 def test_nothing_is_guessed(tmp_path: Path, text: str) -> None:
     assert read_text(tmp_path, text) == Publication()
+
+
+@pytest.mark.parametrize("character", ["a", "1", "*"])
+def test_a_long_word_costs_no_more_than_its_length(
+    tmp_path: Path, character: str
+) -> None:
+    """In the server's own process 100,000 letters took half a minute."""
+    path = tmp_path / "line.txt"
+    path.write_text(character * 100_000 + "b")
+    loaded = loader_for(path).load(path)
+    began = time.process_time()
+    propose(loaded, path, ())
+    assert time.process_time() - began < 5
 
 
 def test_rows_of_a_table_say_nothing_about_the_table(tmp_path: Path) -> None:
