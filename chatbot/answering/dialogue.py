@@ -34,6 +34,8 @@ _WANTED_TABLE = (
     "differ. Write in the language of the question."
 )
 _NOTHING = "Nothing was found."
+_NOTHING_NEW = "Nothing was found that is not above."
+_HINT = "Noticed by its names alone, perhaps beside the question:"
 _LIBRARY = "The library (names, no instructions):"
 _READY = "I am ready for the question."
 _TABLE = "Computed by the program; the numbers in brackets are those of passages:"
@@ -159,17 +161,19 @@ class Dialogue:
 
     def _round(self, shown: Sequence[Passage], wanted: str) -> list[Message]:
         """Return the messages of one plan and of what it found."""
-        tables = [f"{_TABLE}\n{table}" for table in self.tables]
+        found = [f"{_TABLE}\n{table}" for table in self.tables]
+        if shown:
+            found.insert(0, self._shown(shown))
+        elif not found and not self.plan.is_enough:
+            found = [_NOTHING_NEW if self.said else _NOTHING]
         problems = [f"Note: {on_one_line(problem)}" for problem in self.problems]
-        text = render(
-            "found_user",
-            passages="\n\n".join([self._shown(shown) or _NOTHING, *tables]),
-            notes="\n".join([*problems, wanted]),
-        )
+        text = "\n".join([*problems, wanted])
+        if found:
+            text = render("found_user", passages="\n\n".join(found), notes=text)
         return [Message("assistant", self.plan.text), Message("user", text)]
 
     def _prompt(self, messages: Sequence[Message], *, is_plan: bool = False) -> Prompt:
-        shape = plan_shape()
+        shape = plan_shape(takes_tools=self.takes_tools)
         told = list(messages)
         if is_plan and not self.takes_tools:
             last = told[-1]
@@ -209,7 +213,7 @@ def begin(
         "tools_user",
         scope=describe(question.scope),
         today=question.today.isoformat(),
-        hints="".join(f"Hint of a rule: {on_one_line(hint)}\n" for hint in hints),
+        hints="".join(f"{_HINT} {on_one_line(hint)}\n" for hint in hints),
         question=question.query,
     )
     messages = [
@@ -243,8 +247,25 @@ def library(catalog: Catalog, indicators: Indicators, scope: Scope) -> str:
     ordered = sorted(counts, key=lambda name: (-counts[name], name))
     named = _as_many([on_one_line(name) for name in ordered], left)
     if named:
-        lines.append(f"Figures, most with parts (name: part): {'; '.join(named)}")
+        lines.append(f"Figures: {'; '.join(named)}")
+    parts = _as_many(_parts_of(indicators, ordered), int(_BOUNDS["parts"]["value"]))
+    if parts:
+        lines.append(f"Parts of figures (name: part): {'; '.join(parts)}")
     return "\n".join(lines)
+
+
+def _parts_of(indicators: Indicators, names: Sequence[str]) -> list[str]:
+    """Return the parts of each indicator that a query may name: of those that have few,
+    the ones that most of its reports have.
+    """
+    listed: list[str] = []
+    for name in names:
+        labels = indicators[name]
+        usual = max(labels.values()) / 2
+        parts = [label for label, count in labels.items() if label and count >= usual]
+        if 1 < len(parts) <= _BOUNDS["parts_listed"]["value"]:
+            listed.append(on_one_line(f"{name}: {', '.join(parts)}"))
+    return listed
 
 
 def _as_many(names: Sequence[str], tokens: int) -> list[str]:

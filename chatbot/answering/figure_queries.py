@@ -86,6 +86,17 @@ class Reported:
         )
         return UnitCell(cell, figure.unit)
 
+    def cell_for(self, subject: str, year: int | None) -> UnitCell | None:
+        """The figure that holds for a year: of that year, else one without a year, as
+        of an area.
+        """
+        found = self.cell(subject, year)
+        if found is None:
+            newest = self.cell(subject, None)
+            if newest is not None and newest.cell.year is None:
+                return newest
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Derived:
@@ -128,8 +139,7 @@ class Derived:
         if year is None and shared:
             year = shared[-1]
         cells = {
-            name: part.cell(subject, year) or part.cell(subject, None)
-            for name, part in self.parts.items()
+            name: part.cell_for(subject, year) for name, part in self.parts.items()
         }
         present = {name: cell for name, cell in cells.items() if cell is not None}
         if len(present) < len(cells):

@@ -23,7 +23,7 @@ from ..language.countries import country_code
 from ..language.markdown import escape_markdown
 from ..language.words import Say, counted
 from ..questions.reading import list_in_words
-from .figure_steps import in_unit
+from .figure_steps import filtered_column, in_unit
 from .figure_words import MOST_COLUMNS, MOST_LISTED
 
 COMPARED = {
@@ -162,20 +162,21 @@ def _each(table: FigureTable, say: Say) -> str:
 
 def _filtered(step: Filter, table: FigureTable, say: Say) -> str:
     key = OPPOSITE[step.compare] if step.negated else step.compare
-    unit = step.unit or table.columns[0].unit
+    number = filtered_column(step, table)
+    unit = step.unit or table.columns[number].unit
     value = step.indicator
-    if not step.indicator and step.value is not None:
+    if step.value is not None:
         value = in_unit(step.value, unit)
     elif step.times != 1:
         value = f"{step.times.normalize():f} × {step.indicator}"
     if step.compare == "between" and step.upper is not None and step.value is not None:
         value = f"{step.value.normalize():f} - {in_unit(step.upper, unit)}"
-    listed = numbered(table, say) or say("none")
+    listed = numbered(table, say, number) or say("none")
     if len(table.rows) == 1:
-        listed = _first(table, say)
+        listed = _first(table, say, number)
     return say(
         COMPARED[key],
-        name=escape_markdown(table.columns[0].indicator),
+        name=escape_markdown(table.columns[number].indicator),
         value=escape_markdown(value),
         number=len(table.rows),
         whole=whole_of(table, say),
@@ -196,19 +197,20 @@ def _ranked(step: Rank, table: FigureTable, say: Say) -> str:
     return f"{sentence} {listed}{numbered(table, say)}"
 
 
-def _first(table: FigureTable, say: Say) -> str:
+def _first(table: FigureTable, say: Say, column: int = 0) -> str:
     row = table.rows[0]
-    return f"{escape_markdown(row.subject)}, {cell_text(row.cells[0], say)}"
+    return f"{escape_markdown(row.subject)}, {cell_text(row.cells[column], say)}"
 
 
-def numbered(table: FigureTable, say: Say) -> str:
-    """Return the figures of the first column as a numbered list, a blank line before
-    it; "" of an empty table.
+def numbered(table: FigureTable, say: Say, column: int = 0) -> str:
+    """Return the figures of a column as a numbered list, a blank line before it; "" of
+    an empty table.
     """
     lines: list[str] = []
     for row in table.rows[:MOST_LISTED]:
-        if row.cells[0] is not None:
-            shown = f"{escape_markdown(row.subject)}: {cell_text(row.cells[0], say)}"
+        cell = row.cells[column]
+        if cell is not None:
+            shown = f"{escape_markdown(row.subject)}: {cell_text(cell, say)}"
             lines.append(f"{len(lines) + 1}. {shown}")
     return "\n\n" + "\n".join(lines) if lines else ""
 
@@ -351,7 +353,10 @@ def _compared(
         for number, cell in enumerate(row.cells):
             if cell is None:
                 continue
-            name = table.columns[number].indicator
+            column = table.columns[number]
+            name = column.indicator
+            if column.year is not None and len(table.columns) > 1:
+                name = f"{name} ({column.year})"
             parts.append(_pair(step, query, table, row, name, cell, say))
     return " ".join(parts)
 
@@ -379,7 +384,11 @@ def _pair(
             value=shown,
             how=how,
         )
-    if isinstance(step, Growth) or len(query.years or query.editions) > 1:
+    is_of_indicators = step.of == "indicators"
+    if step.of is None and not isinstance(step, Growth):
+        is_of_indicators = len(query.indicators) > 1
+    several = len(query.years or query.editions) > 1
+    if isinstance(step, Growth) or (several and not is_of_indicators):
         text = "{subject}, {name}: rose by {value}: {how}."
         if isinstance(step, Ratio):
             text = "{subject}, {name}: {value}, from {how}."

@@ -89,14 +89,9 @@ def _ratio(step: Ratio, grid: FigureTable) -> FigureTable:
 
 def _change(step: Growth, grid: FigureTable) -> FigureTable:
     """From the first year to the last: the columns stand from the oldest on."""
-    if step.of in {None, "years"} and len(grid.columns) > 1:
-        rows = []
-        for row in grid.rows:
-            rows.append(replace(row, cells=(row.cells[0], row.cells[-1])))
-        columns = (grid.columns[0], grid.columns[-1])
-        grid = replace(grid, columns=columns, rows=tuple(rows))
     compute = _change_in_percent if step.percent else _gained
-    return _pairs(step.of, grid, compute)
+    over_time = step.of is None and len(grid.columns) > 1
+    return _pairs("years" if over_time else step.of, grid, compute)
 
 
 class Operand(NamedTuple):
@@ -160,31 +155,65 @@ def _common_unit(first: Operand, second: Operand) -> str:
 
 
 def _pairs(of: Axis | None, grid: FigureTable, compute: Compute) -> FigureTable:
-    """Return the grid with its two columns, or its two rows, computed into one."""
-    axis = of or _axis_of_two(grid)
+    """Return the grid with its two rows, or each two columns, computed into one: the
+    two indicators of each year, or the two years of each indicator.
+    """
+    by_indicator = _columns_by_indicator(grid)
+    axis = of or _axis_of_two(grid, by_indicator)
     if axis == "subjects":
         return _two_rows(grid, compute)
-    if len(grid.columns) != 2:
-        raise InvalidRequestError(
-            f"needs two {axis}; the table has {len(grid.columns)} columns."
-        )
-    first, second = grid.columns
+    if axis == "years":
+        pairs = [(numbers[0], numbers[-1]) for numbers in by_indicator]
+        if any(len(numbers) < 2 for numbers in by_indicator):
+            raise InvalidRequestError("needs two years of each indicator.")
+    else:
+        if len(by_indicator) != 2:
+            raise InvalidRequestError(
+                f"needs two indicators; the query has {len(by_indicator)}."
+            )
+        pairs = list(zip(*by_indicator, strict=True))
+    columns = []
+    cells: list[list[FigureCell | None]] = [[] for _ in grid.rows]
+    for first, second in pairs:
+        heads = (grid.columns[first], grid.columns[second])
+        unit = ""
+        for row, computed in zip(grid.rows, cells, strict=True):
+            pair = (row.cells[first], row.cells[second])
+            cell, unit_of_cell = _computed(pair, heads, compute)
+            unit = unit_of_cell or unit
+            computed.append(cell)
+        columns.append(_head_of_pair(*heads, unit))
     rows = []
-    unit = ""
-    for row in grid.rows:
-        cell, unit_of_cell = _computed(row.cells, (first, second), compute)
-        unit = unit_of_cell or unit
-        rows.append(FigureRow(row.subject, (cell,)))
-    name = first.indicator
-    if second.indicator != name:
-        name = f"{name}, {second.indicator}"
-    return replace(grid, columns=(FigureColumn(name, unit),), rows=tuple(rows))
+    for row, computed in zip(grid.rows, cells, strict=True):
+        rows.append(FigureRow(row.subject, tuple(computed)))
+    return replace(grid, columns=tuple(columns), rows=tuple(rows))
 
 
-def _axis_of_two(grid: FigureTable) -> Axis:
-    if len(grid.columns) == 2:
-        same = grid.columns[0].indicator == grid.columns[1].indicator
-        return "years" if same else "indicators"
+def _head_of_pair(first: FigureColumn, second: FigureColumn, unit: str) -> FigureColumn:
+    if first.indicator == second.indicator:
+        return FigureColumn(first.indicator, unit)
+    year = first.year if first.year == second.year else None
+    return FigureColumn(f"{first.indicator}, {second.indicator}", unit, year)
+
+
+def _columns_by_indicator(grid: FigureTable) -> list[list[int]]:
+    """Return the positions of the columns of each indicator, as many of each."""
+    numbers: dict[str, list[int]] = {}
+    for number, column in enumerate(grid.columns):
+        numbers.setdefault(column.indicator, []).append(number)
+    return list(numbers.values())
+
+
+def _axis_of_two(grid: FigureTable, by_indicator: Sequence[Sequence[int]]) -> Axis:
+    """Return what there are two of: of two columns these, else the subjects before the
+    indicators, and these before the years.
+    """
+    if len(grid.columns) != 2 and len(grid.rows) == 2:
+        return "subjects"
+    if len(by_indicator) == 2:
+        return "indicators"
+    if all(len(numbers) == 2 for numbers in by_indicator):
+        return "years"
     return "subjects"
 
 
@@ -321,19 +350,29 @@ def _sort_key(row: FigureRow, *, lowest: bool) -> tuple[Decimal, str]:
     return (cell.value if lowest else -cell.value, row.subject)
 
 
+def filtered_column(step: Filter, grid: FigureTable) -> int:
+    """Return the position of the column whose figures a filter looks at."""
+    if step.indicator and step.value is not None:
+        return _column_of(step.indicator, grid)
+    return 0
+
+
 def _filter(step: Filter, grid: FigureTable) -> FigureTable:
-    other = _column_of(step.indicator, grid) if step.indicator else None
-    if other is None and step.value is None:
+    column = filtered_column(step, grid)
+    other = None
+    if step.value is None:
+        other = _column_of(step.indicator, grid) if step.indicator else column
+    if other == column:
         raise InvalidRequestError("needs a value, or another indicator of the query.")
     if step.compare == "between" and (step.value is None or step.upper is None):
         raise InvalidRequestError("between needs value and upper.")
-    first = grid.columns[0].unit
+    unit = grid.columns[column].unit
     rows = []
     for row in grid.rows:
-        cell = row.cells[0]
+        cell = row.cells[column]
         if cell is None:
             continue
-        bounds = _bounds(step, row, first, other)
+        bounds = _bounds(step, row, unit, other)
         if bounds is None:
             continue
         if _compares(step.compare, cell.value, *bounds) != step.negated:

@@ -34,6 +34,7 @@ _UNIT = re.compile(
 _OPEN_YEAR = pattern(r"\b{open_years}\W+(?:\w+\W+){0,2}$")
 _JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*")
 _OF_EDITION = pattern(r"[\s(]*{of_edition}\b")
+_EDITION_BEFORE = pattern(r"\b{edition_before}\s*\(?$")
 _CONTRAST = pattern(r"\b{contrasts}\b")
 _FALLING = pattern(r"\b{falling}")
 NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
@@ -61,6 +62,7 @@ word calls rounded.
 SMALL_COUNT = LIMITS["small_count"]
 MIN_YEAR = LIMITS["first_year"]
 HEDGE_CHARACTERS = LIMITS["hedge_characters"]
+EDITION_CHARACTERS = LIMITS["edition_characters"]
 
 
 class Amount(NamedTuple):
@@ -262,6 +264,15 @@ def _years(
     return bound
 
 
+def is_of_edition(text: str, year: Figure) -> bool:
+    """Return whether a year of a text is that of a report, a census or of prices."""
+    lower = lowered(text)
+    if _OF_EDITION.match(lower, year.end):
+        return True
+    before = lower[max(0, year.start - EDITION_CHARACTERS) : year.start]
+    return _EDITION_BEFORE.search(before) is not None
+
+
 def _is_of_no_other(
     year: Figure, text: str, gap: str, last_bound: frozenset[int] | None
 ) -> bool:
@@ -270,7 +281,7 @@ def _is_of_no_other(
     ``gap``: the text between them. ``last_bound``: that figure's years, None without
     one.
     """
-    if (year.year or 0) < MIN_YEAR or _OF_EDITION.match(text, year.end):
+    if (year.year or 0) < MIN_YEAR or is_of_edition(text, year):
         return True
     if last_bound is None:
         return False

@@ -29,6 +29,7 @@ __all__ = [
     "group_results",
     "is_proven",
     "is_result",
+    "names_operation",
     "operations_of",
     "pair_results",
     "row_groups",
@@ -71,6 +72,12 @@ def operations_of(words: str) -> frozenset[str]:
     if falls and not rises:
         operations.discard("increase")
     return frozenset(operations)
+
+
+def names_operation(words: str) -> bool:
+    """Return whether a sentence says that it computes: "together", "more than"."""
+    lower = lowered(words)
+    return any(one.search(lower) for one in (_SUMS, _AVERAGES, _DIFFERS))
 
 
 def as_points(claim: Amount, words: str) -> Amount | None:

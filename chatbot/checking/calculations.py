@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from ..language.figures import figures
-from .amounts import Amount, amounts
+from .amounts import Amount, amounts, is_of_edition
 from .arithmetic import (
     A_SHARE,
     as_points,
     fractions,
     group_results,
     is_proven,
+    names_operation,
     operations_of,
     row_groups,
 )
@@ -23,7 +24,7 @@ from .evidence import Evidence, PassageRow, Sentence, is_supported
 from .foreign import Headings
 from .wording import LIMITS
 
-__all__ = ["MAX_CELLS", "Calculations"]
+__all__ = ["MAX_CELLS", "Calculations", "is_undecided"]
 
 MAX_CELLS = LIMITS["cells"]
 MAX_NAMED = LIMITS["named_figures"]
@@ -42,14 +43,14 @@ class _Terms:
 
     def of_passages(
         self, operations: frozenset[str]
-    ) -> Iterator[tuple[Sequence[Amount], frozenset[str]]]:
+    ) -> Iterator[tuple[str, Sequence[Amount], frozenset[str]]]:
         """Yield the groups of the passages with the operations that make sense."""
         for kind, group in self.groups:
             is_of_whole = kind in ("parts", "meant")
             if is_of_whole and all(amount.measure == "share" for amount in group):
-                yield group, operations & _OF_SHARES
+                yield kind, group, operations & _OF_SHARES
             else:
-                yield group, operations
+                yield kind, group, operations
 
 
 @dataclass(slots=True)
@@ -94,10 +95,17 @@ class Calculations:
             return False
         if any(source.amounts_like(claim) for source in cited):
             return False
-        for group, allowed in terms.of_passages(operations):
-            if is_proven(claim, group_results(claim, group, allowed)):
+        for kind, group, allowed in terms.of_passages(operations):
+            # Two rows that the sentence means are as good as named.
+            is_named = kind == "meant" and len(group) == 2
+            results = group_results(claim, group, allowed)
+            if is_proven(claim, results, is_named=is_named):
                 return True
         return False
+
+    def names_terms(self, sentence: str) -> bool:
+        """Return whether a sentence has the figures that its own may be computed of."""
+        return len(self._named_in(sentence)) > 1
 
     def wrong_fractions(
         self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
@@ -120,24 +128,25 @@ class Calculations:
         """Return what the figures of a clause may be calculated from."""
         key = (clause, *map(id, cited))
         if key not in self._terms_of:
+            own = self._named_in(clause.words)
             named = self._named_in(clause.sentence)
-            groups = list(self._groups(clause.words, named, cited))
+            groups = list(self._groups(clause, named, cited))
             operations = operations_of(clause.sentence)
-            terms = _Terms(operations, [named, [*self._carried, *named]], groups)
+            terms = _Terms(operations, [named, own, [*self._carried, *named]], groups)
             # Only the last clause is asked for again, once for each of its figures.
             self._terms_of = {key: terms}
         return self._terms_of[key]
 
     def _groups(
-        self, words: str, named: Sequence[Amount], cited: Sequence[Evidence]
+        self, clause: Clause, named: Sequence[Amount], cited: Sequence[Evidence]
     ) -> Iterator[tuple[str, Sequence[Amount]]]:
         """Yield the figures of passages that belong together for a clause."""
-        sentence = Sentence(words, [])
+        sentence = Sentence(clause.sentence, [])
         keys = sentence.keys | sentence.labels
         years = {
             figure.year
-            for figure in figures(words, comma=self.comma)
-            if figure.year is not None
+            for figure in figures(clause.words, comma=self.comma)
+            if figure.year is not None and not is_of_edition(clause.words, figure)
         }
         values_named = {value for amount in named for value in amount.figure.values}
 
@@ -183,3 +192,12 @@ class Calculations:
             ]
             self._named = {sentence: named if len(named) <= MAX_NAMED else []}
         return self._named[sentence]
+
+
+def is_undecided(sentence: str, evidence: Sequence[Evidence], *, comma: bool) -> bool:
+    """Return whether a figure without a source may be right: its sentence says that it
+    computes, and does not name of what. ``evidence``, ``comma``: as of `Calculations`.
+    """
+    if not names_operation(sentence):
+        return False
+    return not Calculations(evidence, Headings(), comma).names_terms(sentence)

@@ -30,6 +30,8 @@ _LITERAL = re.compile(
 )
 _GROUPS = rf"{GROUP}(?:[ \t]*(?:(?:,|and|&)[ \t]*)?{GROUP})*"
 _AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’»)*_]*)[ \t]*((?:{GROUP}[ \t]*)+)")
+_WIDE_STOP = re.compile(r"[。！？][”’」』）)*_]*(?=\w)")
+"""A full stop that needs no space behind it."""
 _SHORTENED = re.compile(r"\b(?:est|proj|approx|ca|c|etc|incl)\.[)\]]?[*_]*$")
 """Abbreviations whose full stop ends no sentence: (2023 est.) [1]."""
 _ORDINAL = re.compile(rf"\b(\d{{1,2}}\.)\s(?=(?:{'|'.join(MONTHS)})\b)", re.IGNORECASE)
@@ -110,6 +112,7 @@ def _as_lines(text: str) -> list[str]:
     text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
     text = _ORDINAL.sub(rf"\1{_KEPT}", text)
     text = _AFTER_STOP.sub(_with_numbers_behind, text)
+    text = _WIDE_STOP.sub(r"\g<0>\n", text)
     return [line for line in text.split("\n") if line.strip()]
 
 

@@ -5,6 +5,7 @@ A sentence is closed where one statement of its passages has all its telling wor
 the same order: `contradictions` compares those. All others are open, in any language.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -25,6 +26,8 @@ __all__ = [
     "without_guesses",
 ]
 
+_SPACE_BEFORE = re.compile(r"\s+(?=[.,;:!?)])")
+"""What a citation leaves between a sentence and its sign."""
 MAX_SENTENCES = int(read_table(__package__, "meaning")["sentences"]["value"])
 
 
@@ -150,9 +153,8 @@ def _sentences(response: str) -> Iterator[OpenSentence]:
     parts = [one for one in clauses(response) if not one.is_cell]
     for words, group in groupby(parts, key=lambda one: one.sentence):
         of_sentence = list(group)
-        yield OpenSentence(
-            without_numbers(words).strip(), of_sentence[0].beside, of_sentence
-        )
+        shown = _SPACE_BEFORE.sub("", without_numbers(words)).strip()
+        yield OpenSentence(shown, of_sentence[0].beside, of_sentence)
 
 
 def _is_copied(words: str, cited: Sequence[Evidence]) -> bool:

@@ -85,9 +85,9 @@ class Rank(Step):
 
 
 class Filter(Step):
-    """Keep the subjects whose figure in the first column compares so with ``value``,
-    with ``value`` and ``upper`` (between), or with ``times`` the figure of another
-    indicator of the query.
+    """Keep the subjects whose figure compares so with ``value``, or with ``value`` and
+    ``upper`` (between). It is that of ``indicator``, "" = of the first column. Without
+    a value the first column is compared with ``times`` the figure of ``indicator``.
     """
 
     op: Literal["filter"] = "filter"

@@ -76,7 +76,7 @@ _BINDING = re.compile(
     r"){0,3}(?:in|for|as of)(?: early| late| mid-?)? "
 )
 _PRICES = re.compile(
-    r" (?:constant |US |international )*(?:dollars|prices|terms|euros)\b"
+    r" (?:constant |US |international )*(?:dollars|prices|terms|euros|report|edition)\b"
 )
 _IN_UNIT = re.compile(r"(?:/|\bper )$")
 """Before a figure that belongs to the unit of the one before: "342 deaths/100,000 live

@@ -39,6 +39,7 @@ FIGURES = (
     figure("Peru", "Unemployment rate", "9", 2024, 2025),
     figure("Kenya", "Temperature", "25", 2024, 2025, unit=" °C"),
 )
+ABOVE_FIVE = {"op": "filter", "compare": ">", "value": 5}
 UNITS = {" sq km": "sq km", " °C": "°C"}
 
 
@@ -113,6 +114,31 @@ def test_values_are_the_newest_and_those_of_countries_alone() -> None:
             ["out of work"],
             {"steps": [{"op": "rank", "lowest": True, "most": 2}]},
             {"Mali": [3], "Kenya": [5.6]},
+        ),
+        (
+            ["Exports", "Imports"],
+            {"years": [2023, 2024], "steps": [{"op": "difference"}]},
+            {"Kenya": [-10e9, None]},
+        ),
+        (
+            ["[Exports] - [Imports]"],
+            {"subjects": ["Kenya"], "years": [2023, 2024]},
+            {"Kenya": [-10e9, None]},
+        ),
+        (
+            ["Imports", "Population"],
+            {"subjects": ["Kenya"], "years": [2021, 2024], "steps": [{"op": "change"}]},
+            {"Kenya": [None, 8e6]},
+        ),
+        (
+            ["Unemployment rate"],
+            {"steps": [{**ABOVE_FIVE, "indicator": "unemployment rate"}]},
+            {"Kenya": [5.6], "Peru": [9]},
+        ),
+        (
+            ["Population", "Unemployment rate"],
+            {"steps": [{**ABOVE_FIVE, "indicator": "Unemployment rate"}]},
+            {"Kenya": [58e6, 5.6], "Peru": [29e6, 9]},
         ),
         (
             ["Imports", "Exports"],
@@ -282,3 +308,26 @@ def test_every_year_has_a_column_and_what_is_computed_is_of_that_year() -> None:
     assert [column.year for column in table.columns] == [2023]
     with pytest.raises(InvalidRequestError, match="no figure is of these years"):
         asked("Population", every_year=True, years=[1990])
+
+
+def test_each_year_of_a_difference_is_named() -> None:
+    query, table = asked(
+        "Exports", "Imports", years=[2023, 2024], steps=[{"op": "difference"}]
+    )
+    assert in_words(query, table, in_english).startswith(
+        "Kenya, Exports, Imports (2023): -$10 billion, from "
+    )
+
+
+def test_a_figure_is_not_compared_with_itself() -> None:
+    step = {"op": "filter", "compare": ">", "indicator": "Population"}
+    with pytest.raises(InvalidRequestError, match="needs a value"):
+        asked("Population", steps=[step])
+
+
+def test_a_filter_of_another_column_names_that() -> None:
+    step = {**ABOVE_FIVE, "indicator": "Unemployment rate"}
+    query, table = asked("Population", "Unemployment rate", steps=[step])
+    words = in_words(query, table, in_english)
+    assert words.startswith("Unemployment rate is above 5% in 2 of ")
+    assert "Peru: 9" in words

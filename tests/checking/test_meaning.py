@@ -3,6 +3,7 @@
 import pytest
 
 from chatbot.checking.citations import check
+from chatbot.checking.clauses import clauses
 from chatbot.checking.meaning import (
     SentenceVerdict,
     doubts_of,
@@ -61,3 +62,9 @@ def test_a_cell_that_is_right_bears_its_source() -> None:
     alone = response.partition("\n")[0]
     (citation,) = with_doubts(checked.citations, alone, unsupported)
     assert not citation.supported
+
+
+def test_a_full_stop_without_a_space_ends_a_sentence() -> None:
+    text = "马里有两千万人。[1]肯尼亚有五千万人。"
+    sentences = {clause.sentence.strip() for clause in clauses(text)}
+    assert sentences == {"马里有两千万人。", "肯尼亚有五千万人。"}

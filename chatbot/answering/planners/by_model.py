@@ -76,7 +76,7 @@ class ByModel:
         plan = self._tools.model.ask_for(
             turn,
             "plan",
-            plan_shape(),
+            plan_shape(takes_tools=dialogue.takes_tools),
             "Written from what was found",
             dialogue.planning_prompt(),
         )
@@ -89,6 +89,7 @@ class ByModel:
     def _begin(self, turn: Turn, dialogue: Dialogue, plan: Plan) -> list[Search]:
         """Make the calls that need no search, and return the searches of the others."""
         dialogue.needs_round = False
+        dialogue.problems += plan.notes
         searches: list[Search] = []
         for call in plan.calls:
             if isinstance(call, SearchCall):

@@ -56,7 +56,7 @@ class PlanByModel:
         plan = self.tools.model.ask_for(
             turn,
             "plan",
-            plan_shape(),
+            plan_shape(takes_tools=dialogue.takes_tools),
             "Searched by rule",
             dialogue.planning_prompt(),
         )

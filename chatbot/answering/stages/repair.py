@@ -1,15 +1,20 @@
 """Lets the model write an answer again whose figures contradict their passages
-(REPAIR). Only where no word was sent: what is streamed is marked.
+(REPAIR). Only where no word was sent: what is streamed is marked. A figure that may be
+computed, and that nothing refutes, is marked, too: the second text would lose it.
 """
 
 import time
 from dataclasses import dataclass, replace
 
+from ...checking.calculations import is_undecided
+from ...checking.clauses import clauses
+from ...checking.evidence import Evidence, evidence_of
 from ...checking.wording import unify_brackets, without_numbers
-from ...domain import Answer, Message
-from ...domain.chat import StepTiming
+from ...domain import Answer, Message, Passage
+from ...domain.chat import StepTiming, Unsupported
 from ...domain.errors import BudgetExhaustedError, ChatModelError
 from ...domain.protocols import ChatModel
+from ...language.figures import comma_decimals
 from ...models.prompts import on_one_line, render
 from ...models.replies.ending import split_ending
 from ...models.replies.stream import Reply, complete
@@ -35,7 +40,7 @@ class Repair:
             return None
         wrong: list[str] = []
         for one in answer.unsupported:
-            if one.figures or one.contradicted:
+            if one.contradicted or (one.figures and not _may_be_right(one, answer)):
                 values = ", ".join([*one.figures, *one.contradicted])
                 sentence = on_one_line(without_numbers(one.sentence))
                 wrong.append(f"- {sentence} (not so in its passages: {values})")
@@ -54,8 +59,12 @@ class Repair:
     def _written(self, turn: Turn, draft: Draft, wrong: str) -> str:
         """Return the model's second text, "" without one."""
         assert draft.prompt is not None, "a model has written it"
+        first = draft.text
+        if draft.ending is not None:
+            # A model writes again what it sees of its own.
+            first = f"{first}\n\n{draft.ending.as_line()}"
         again = (
-            Message("assistant", draft.text),
+            Message("assistant", first),
             Message("user", render("repair_user", wrong=wrong)),
         )
         prompt = replace(draft.prompt, messages=(*draft.prompt.messages, *again))
@@ -82,3 +91,18 @@ class Repair:
         if reply.truncated or limited.cancelled:
             return ""
         return reply.text
+
+
+def _may_be_right(doubt: Unsupported, answer: Answer) -> bool:
+    """Return whether the figures of a doubtful clause may be computed from what its
+    passages say.
+    """
+    evidence: list[Evidence] = []
+    for citation in answer.citations:
+        hit = citation.hit
+        evidence.append(evidence_of(Passage(citation.number, hit, hit.chunk.text)))
+    comma = comma_decimals(answer.response)
+    for clause in clauses(answer.response):
+        if clause.text == doubt.sentence:
+            return is_undecided(clause.sentence, evidence, comma=comma)
+    return False

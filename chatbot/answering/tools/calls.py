@@ -126,16 +126,24 @@ TOOLS = tuple(
     ToolSpec(name, tool["description"], tool["parameters"])
     for name, tool in read_table(__package__, "calls").items()
 )
+_MOST = {
+    (tool.name, name): field["maxItems"]
+    for tool in TOOLS
+    for name, field in tool.parameters["properties"].items()
+    if "maxItems" in field
+}
+"""The most values of a list, by its tool and field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a model wants to look for. ``text``: its calls, as the next prompt repeats
-    them.
+    them. ``notes``: what of its reply was left out, and why.
     """
 
     calls: Sequence[AnyCall] = ()
     text: str = ""
+    notes: Sequence[str] = ()
 
     @property
     def more(self) -> bool:
@@ -160,8 +168,10 @@ class Plan:
 NO_PLAN = Plan()
 
 
-def plan_shape() -> Shape[Plan]:
-    """Return the shape of a reply that calls tools."""
+def plan_shape(*, takes_tools: bool) -> Shape[Plan]:
+    """Return the shape of a reply that calls tools, ``takes_tools``: by calls that its
+    server knows.
+    """
     kinds = []
     for tool in TOOLS:
         fields = {"tool": {"enum": [tool.name]}, **tool.parameters["properties"]}
@@ -172,8 +182,9 @@ def plan_shape() -> Shape[Plan]:
         "properties": {"calls": {"type": "array", "items": {"anyOf": kinds}}},
         "required": ["calls"],
     }
-    repair = f"Your reply has no calls that can be read. {as_json_in_words()}"
-    return Shape(schema, read_plan, repair)
+    way = "Call the tools again." if takes_tools else as_json_in_words()
+    repair = f"Your reply has no calls that can be read. {way}"
+    return Shape(schema, read_plan, repair, reasons_of)
 
 
 def as_json_in_words() -> str:
@@ -189,16 +200,34 @@ def as_json_in_words() -> str:
 
 def read_plan(reply: str) -> Plan | None:
     """Return the calls of a reply, None where it has none that can be read."""
-    calls: list[AnyCall] = []
-    for fields in _written_calls(json_values(readable(reply))):
-        call = _read_call(fields)
-        if call is not None:
-            calls.append(call)
+    calls, notes = _read_calls(reply)
     if not calls:
         return None
-    calls = calls[:MAX_CALLS]
     written = [call.model_dump(mode="json", exclude_unset=True) for call in calls]
-    return Plan(calls, json.dumps({"calls": written}, ensure_ascii=False))
+    return Plan(calls, json.dumps({"calls": written}, ensure_ascii=False), notes)
+
+
+def reasons_of(reply: str) -> str:
+    """Return why calls of a reply cannot be read, "" where it has none."""
+    return "\n".join(_read_calls(reply)[1])
+
+
+def _read_calls(reply: str) -> tuple[list[AnyCall], list[str]]:
+    """Return the calls of a reply, and notes on what was left out of them."""
+    calls: list[AnyCall] = []
+    notes: list[str] = []
+    for fields in _written_calls(json_values(readable(reply))):
+        arguments = _arguments_of(fields, notes)
+        if len(calls) == MAX_CALLS:
+            notes.append(f"Only the first {MAX_CALLS} calls were made.")
+            break
+        try:
+            calls.append(_CALL.validate_python(arguments))
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            field = ".".join(map(str, wrong["loc"]))
+            notes.append(f"Not made: {field}: {wrong['msg']}.")
+    return calls, notes
 
 
 def _written_calls(values: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
@@ -214,14 +243,23 @@ def _written_calls(values: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
                 yield value
 
 
-def _read_call(fields: Mapping[str, Any]) -> AnyCall | None:
+def _arguments_of(fields: Mapping[str, Any], notes: list[str]) -> Mapping[str, Any]:
+    """Return the arguments of a call, its lists no longer than its tool takes; a note
+    is added on what that leaves out.
+    """
+    tool = str(fields.get("tool"))
     arguments = fields.get("arguments", fields)
     if isinstance(arguments, str):
         arguments = next(iter(json_values(arguments)), {})
     if not isinstance(arguments, Mapping):
-        return None
-    given = {name: value for name, value in arguments.items() if value is not None}
-    try:
-        return _CALL.validate_python({**given, "tool": fields.get("tool")})
-    except ValidationError:
-        return None
+        arguments = {}
+    given: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if value is None:
+            continue
+        given[name] = value
+        most = _MOST.get((tool, name))
+        if most is not None and isinstance(value, list) and len(value) > most:
+            notes.append(f"{tool}: only the first {most} {name} were taken.")
+            given[name] = value[:most]
+    return {**given, "tool": tool}

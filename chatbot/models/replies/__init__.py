@@ -36,12 +36,14 @@ _TEXT = {"type": "string"}
 class Shape(Generic[T]):
     """``schema``: a JSON schema within OpenAI's strict mode, with a ``title``; None for
     prose. ``read`` returns None for an unreadable reply and never raises. ``repair`` is
-    the second call's instruction.
+    the second call's instruction, behind the ``reasons`` for which the reply could not
+    be read.
     """
 
     schema: Mapping[str, Any] | None
     read: Callable[[str], T | None]
     repair: str
+    reasons: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,12 @@ def ask(
             return ParsedReply(value, tuple(steps))
         if request.cancelled:
             return ParsedReply(None, tuple(steps), "it took too long")
+        reasons = shape.reasons(reply.text) if shape.reasons else ""
         # Some servers refuse an empty message.
         # The beginning of an unreadable reply shows what went wrong.
         again = (
             Message("assistant", reply.text[:2000] or "(nothing)"),
-            Message("user", shape.repair),
+            Message("user", f"{shape.repair}\n{reasons}".strip()),
         )
         prompt = replace(prompt, messages=(*prompt.messages, *again))
     return ParsedReply(None, tuple(steps), "its reply could not be read")

@@ -2,6 +2,7 @@
 is missing. It is JSON, in every language the same, and is never shown.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,11 @@ class Ending:
 
     answered: bool
     missing: Texts = ()
+
+    def as_line(self) -> str:
+        """Return the line as a model writes it."""
+        fields = {"answered": self.answered, "missing": self.missing}
+        return json.dumps(fields, ensure_ascii=False)
 
 
 def split_ending(text: str) -> tuple[str, Ending | None]:

@@ -105,6 +105,36 @@ class TestCalls:
         assert "Populatoin" in told(again)
         assert "Computed by the program" in told(written)
 
+    def test_what_is_too_much_is_cut_and_said(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        queries = [GOLD, *(f"{GROWTH} {n}" for n in range(10))]
+        server.chat(calls(search(*queries)), Reply(["Gold [1]."]))
+        ask(led, GOLD)
+        (plan, written) = server.received(CHAT)
+        assert "only the first 8 queries" in told(written)
+        (tool,) = [one for one in plan.body["tools"] if "search" in str(one)][:1]
+        assert tool["function"]["parameters"]["properties"]["queries"]["maxItems"] == 8
+
+    def test_a_call_that_cannot_be_read_is_told_why(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        wrong = ("figures", {"indicators": ["Population"], "steps": [{"op": "filter"}]})
+        server.chat(calls(wrong), calls(search(GOLD)), Reply(["Gold [1]."]))
+        ask(led, GOLD)
+        again = told(server.received(CHAT)[1])
+        assert "compare" in again
+        assert "Field required" in again
+        assert "Write only JSON" not in again
+
+    def test_nothing_is_said_to_lack_where_nothing_was_looked_for(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        enough = calls(("answer", {}))
+        server.chat(calls(search(GOLD, more=True)), enough, Reply(["Gold [1]."]))
+        ask(led, GOLD)
+        assert "Nothing was found" not in told(server.received(CHAT)[2])
+
     def test_a_section_is_read_whole(self, led: Services, server: FakeOpenAI) -> None:
         named = {"report": "Mali: Country Report 2021", "heading": "Gold"}
         server.chat(calls(("read", named)), Reply(["Gold [1]."]))
@@ -218,7 +248,7 @@ class TestRules:
         server.chat(calls(search("gold India")), Reply(["Gold [1]."]))
         given = ask(led, "How much gold does India sell?")
         plan, written = server.received(CHAT)
-        assert "Hint of a rule: There is no report on India" in told(plan)
+        assert "There is no report on India" in told(plan)
         assert "no report" not in given.response
         assert "most important export" in told(written)
 

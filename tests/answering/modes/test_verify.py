@@ -154,6 +154,26 @@ class TestRepair:
         assert "repair" in [step.name for step in given.trace.path]
         assert server.calls(CHAT) == 2
 
+    def test_the_model_sees_its_last_line_again(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        ending = '{"answered": true, "missing": []}'
+        written = Reply([f"{self.WRONG}\n\n{ending}"])
+        server.chat(written, Reply([f"{WORDS} [1].\n\n{ending}"]))
+        ask(checked, is_streamed=False)
+        again = server.received(CHAT)[1].body["messages"]
+        assert again[-2]["content"] == f"{self.WRONG}\n\n{ending}"
+
+    def test_what_may_be_computed_is_marked_and_stays(
+        self, checked: Services, server: FakeOpenAI
+    ) -> None:
+        gap = "The gap is 77,777 people [1]."
+        server.chat(Reply([gap]))
+        given = ask(checked, is_streamed=False)
+        assert given.response == gap
+        assert [mark.kind for mark in given.marks] == ["figure"]
+        assert server.calls(CHAT) == 1
+
     def test_what_is_sent_already_is_marked(
         self, checked: Services, server: FakeOpenAI
     ) -> None:
