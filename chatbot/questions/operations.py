@@ -328,7 +328,9 @@ def unmet_words(reading: Reading, quotes: str, *, subjects: int) -> Sequence[str
 
 
 def _has_unit(text: str, name: str) -> bool:
-    """Return whether a text has figures in a unit, by any of its names."""
+    """Return whether a text has a unit by its name, or figures in it by another."""
+    if re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE):
+        return True
     unit = read_unit(name)
     for written in unit_pattern().findall(text):
         other = read_unit(written)
