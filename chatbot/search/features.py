@@ -31,6 +31,7 @@ __all__ = [
     "in_passage",
     "matched",
     "sentences_of_years",
+    "words_in",
 ]
 
 WEIGHTS: Mapping[str, float] = {
@@ -180,15 +181,20 @@ def _words_within(
     document. The name of an organisation or a course, which stands in most of them,
     says nothing there; the collection weighs it as a rare word.
     """
-    terms = analyzer_for(question, language).terms
-    asked = terms(question)
     documents = np.array([hit.chunk.document_id for hit in hits])
     words = np.zeros(len(hits))
     for document in np.unique(documents[earned < 1]):
         own = np.flatnonzero(documents == document).tolist()
-        texts = [terms(hits[position].chunk.search_text) for position in own]
-        words[own] = standard(word_scores(asked, texts))
+        of_document = [hits[position] for position in own]
+        words[own] = standard(words_in(question, language, of_document))
     return words
+
+
+def words_in(question: str, language: str, hits: Sequence[SearchHit]) -> ScoreArray:
+    """Return how much of the question each passage has beside the others."""
+    terms = analyzer_for(question, language).terms
+    texts = [terms(hit.chunk.search_text) for hit in hits]
+    return word_scores(terms(question), texts)
 
 
 def _is_story(

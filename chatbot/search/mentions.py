@@ -1,5 +1,6 @@
 """Which passages name the countries that a question asks about."""
 
+import re
 from collections.abc import Sequence
 
 from ..domain import Chunk, SearchHit
@@ -9,6 +10,8 @@ from ..language.countries import normalise, usual_name
 from ..language.country_names import keys_in
 from ..questions.reading import values_of
 
+_WORD_BEFORE = re.compile(r"\b([A-Z][\w&'’-]+) $")
+_WORD_AFTER = re.compile(r" ([A-Z][\w&'’-]+)")
 CANDIDATES = 50
 """Passages that are looked through for those that name a country."""
 
@@ -17,6 +20,27 @@ def names_country(chunk: Chunk, countries: Sequence[NamedCountry]) -> bool:
     """Return whether a passage or its headings name one of these countries."""
     keys = keys_in(f"{chunk.section}\n{chunk.text}")
     return any(not keys.isdisjoint(country.keys) for country in countries)
+
+
+def are_parts_of_names(
+    question: str, countries: Sequence[NamedCountry], hits: Sequence[SearchHit]
+) -> bool:
+    """Return whether each of these countries of a question is a part of a longer name
+    that a passage has: "the UK Python Association".
+    """
+    texts = [normalise(f"{hit.chunk.title}\n{hit.chunk.text}") for hit in hits]
+    for country in countries:
+        before = _WORD_BEFORE.search(question, 0, country.start)
+        after = _WORD_AFTER.match(question, country.end)
+        names = [f"{country.text} {after[1]}"] if after else []
+        # The first word of a sentence has a capital letter, too.
+        if before and before.start():
+            names.append(f"{before[1]} {country.text}")
+        if not any(
+            f" {normalise(name)} " in f" {text} " for name in names for text in texts
+        ):
+            return False
+    return bool(countries)
 
 
 def with_naming(

@@ -39,6 +39,7 @@ from ..language.zones import zones_in
 from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
+from .features import words_in
 from .ordering import DEPTH, Refiner, by_edition, first_in_both
 from .ranking import (
     KeptGeneral,
@@ -280,7 +281,8 @@ class _Search:
         hits, threshold = self.hits(*texts[0])
         for untagged in texts[1:]:
             near = self.nearness(self.hits(*untagged)[0], texts[0][1])
-            hits = merge_untagged(hits, near, scope, self.refiner.catalog)
+            words_of = partial(words_in, texts[0][1].topic, self.refiner.language)
+            hits = merge_untagged(hits, near, scope, self.refiner.catalog, words_of)
             hits = hits[: self.top_k]
         return body_first(hits, self.zones, first_in_both(hits)), threshold
 

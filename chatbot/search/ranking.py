@@ -280,12 +280,16 @@ def merge_untagged(
     untagged: Sequence[SearchHit],
     scope: Scope,
     catalog: Catalog,
+    words_of: Callable[[Sequence[SearchHit]], ScoreArray] | None = None,
 ) -> list[SearchHit]:
     """Put each untagged hit that names the country behind the last tagged one with at
     least its score. A hit that names the country in its text only loses
     PASSING_MENTION: not in its report's title or labels, and its report names other
     countries as often. Where a person chose the scope, the untagged hits are general
     ones: they are marked, and come whatever they name.
+
+    ``words_of`` returns how much of the question hits have. A tagged hit with more of
+    it than any untagged one keeps its place before them, however near they are.
     """
     keys = keys_of(scope)
     general = not any(condition.or_none for _, condition in scope.conditions)
@@ -299,6 +303,9 @@ def merge_untagged(
         scored.append((score, replace(hit, general=general)))
     merged = list(tagged)
     behind = 0
+    if words_of is not None and tagged and scored:
+        words = words_of([tagged[0], *[hit for _, hit in scored]])
+        behind = int(words[0] > words[1:].max())
     for number, (_, hit) in enumerate(scored):
         # It is as near as what its own search put behind it: their order stays.
         score = max(one for one, _ in scored[number:])

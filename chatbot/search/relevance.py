@@ -45,6 +45,8 @@ MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little
 can be said.
 """
+QUOTED = 2
+"""First hits that an answer without a model quotes whole."""
 _WORD, _NUMBER = re.compile(r"[^\W\d_]\w+"), re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -170,39 +172,49 @@ class Judge:
         loss = partial(self._loss, question, needed, names, is_advice)
         if language != self.language and self.embedder.multilingual:
             return "answers" if closeness >= ANSWERS else "closest"
-        # Asked last: it reads all of the hits.
-        is_told = partial(self._is_told, question, needed, hits)
         if language != self.language:
             # It is near by a few equal words: only these count.
             is_same = language_of(hits[0].chunk.text) == language
             is_close = is_same and 1 - loss(hits) >= ANSWERS
-            return "answers" if is_close and is_told() else "closest"
+            is_told = is_close and self._told_positions(question, needed, hits)
+            return "answers" if is_told else "closest"
         of_all = loss(hits)
         if of_all and closeness - of_all < CLOSEST:
             of_year = any(sentences_of_years(question.figure_years, hits[:JUDGED_HITS]))
             is_event = of_year or (
                 closeness >= ANSWERS and asks_for_prose(question.text)
             )
-            return (
-                "closest" if is_event else "nothing"
-            )  # its sentences rarely repeat the question
-        is_close = closeness - loss(hits[:1]) >= ANSWERS
-        return "answers" if is_close and is_told() else "closest"
+            # A rule for every city names few of them: only names are missing.
+            unnamed = self._loss(question, needed, set(), is_advice, hits)
+            is_rule = unnamed < of_all and closeness - unnamed >= ANSWERS
+            is_rule = is_rule and hits[0].heading_score is None
+            # Its sentences rarely repeat the question.
+            return "closest" if is_event or is_rule else "nothing"
+        for position in self._told_positions(question, needed, hits):
+            if closeness - loss(hits[position : position + 1]) >= ANSWERS:
+                return "answers"
+        return "closest"
 
-    def _is_told(
+    def _told_positions(
         self, question: Reading, needed: set[str], hits: Sequence[SearchHit]
-    ) -> bool:
-        """Return whether the first hit has enough of the question's words, weighed by
-        how few of the hits have them. Where headings name figures they say what a
-        passage tells, in words of their own.
+    ) -> list[int]:
+        """Return which of the hits that are quoted whole, of the report of the first
+        one, have enough of the question's words, weighed by how few of the hits have
+        them. Where headings name figures they say what a passage tells, in words of
+        their own, and the first one is judged alone.
         """
         if hits[0].heading_score is not None:
-            return True
+            return [0]
         terms = analyzer_for(question.text, self.language).terms
         texts = [terms(hit.chunk.search_text) for hit in hits]
         # The question is a text that has all of its words.
-        whole, told, *_ = word_scores(needed, [needed, *texts])
-        return bool(told >= TOLD * whole)
+        whole, *told = word_scores(needed, [needed, *texts])
+        document = hits[0].chunk.document_id
+        return [
+            position
+            for position, hit in enumerate(hits[:QUOTED])
+            if hit.chunk.document_id == document and told[position] >= TOLD * whole
+        ]
 
     def _is_advice(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
         """Return whether a question asks for an opinion. A duty is a fact where a

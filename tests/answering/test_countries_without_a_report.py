@@ -92,6 +92,24 @@ def test_a_country_that_passages_name_is_searched_for_and_quoted_as_closest(
     assert (answer.answered, answer.trace.closest_only) == (False, True)
 
 
+@pytest.mark.parametrize(
+    ("query", "is_about_country"),
+    [
+        ("How many boats did the Norway Rescue Society buy?", False),
+        ("How many boats did Norway buy?", True),
+    ],
+)
+def test_the_name_of_an_organisation_asks_about_no_country(
+    library: Services, tmp_path: Path, query: str, is_about_country: bool
+) -> None:
+    text = "# Annual Accounts\n\nThe Norway Rescue Society bought 12 boats.\n"
+    ingest(library, write_report(tmp_path, text, "accounts"), {})
+    answer = asked(library, query)
+    assert "12 boats" in answer.response
+    assert ("There is no report on Norway" in answer.response) == is_about_country
+    assert answer.trace.closest_only == is_about_country
+
+
 def test_a_sentence_with_the_country_and_what_is_asked_answers(
     library: Services,
 ) -> None:

@@ -3,6 +3,7 @@
 """
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,7 @@ from chatbot.domain.chat import Threshold
 from chatbot.domain.documents import Calibration
 from chatbot.models.embed.minilm import MiniLMEmbedder
 from chatbot.search import RETRIEVAL_METHODS, RetrievalMethod
+from chatbot.search.features import words_in
 from chatbot.search.ranking import (
     FUSIONS,
     adaptive_threshold,
@@ -280,3 +282,16 @@ def test_a_report_that_names_a_country_most_is_searched_for_it() -> None:
     found = [(hit.chunk.document_id, hit.score) for hit in merged]
     # Its own search put .6 first, which is as near as the .8 behind it.
     assert found == [("tariffs", 0.6), ("tariffs", 0.8), ("kenya", 0.7)]
+
+
+def test_a_tagged_passage_with_more_of_the_question_stays_first() -> None:
+    scope = Scope().having("country_name", ["Kenya"], or_none=True)
+    tagged = [_of("kenya", 0.7, "Tea has a tariff."), _of("kenya", 0.6)]
+    near = [_of("tariffs", 0.8)]
+    catalog: Any = Mostly(tariffs="KEN")
+    words_of = partial(words_in, "Which tariff has tea?", "english")
+    merged = merge_untagged(tagged, near, scope, catalog, words_of)
+    assert [hit.score for hit in merged] == [0.7, 0.8, 0.6]
+    near = [_of("tariffs", 0.8, "Tea had a tariff of a tenth.")]
+    merged = merge_untagged(tagged, near, scope, catalog, words_of)
+    assert [hit.score for hit in merged] == [0.8, 0.7, 0.6]

@@ -2,6 +2,7 @@
 doubts.
 """
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -138,6 +139,24 @@ def test_where_no_heading_names_a_figure_the_words_of_the_first_passage_count(
 ) -> None:
     found = house_rules(score, heading)
     assert judge().verdict(read(question), found) == verdict
+
+
+def test_the_second_passage_that_is_quoted_answers_as_well() -> None:
+    question = read("Are keys with the porter by day?")
+    right, other = house_rules()
+    assert judge().verdict(question, [other, right]) == "answers"
+    elsewhere = replace(other.chunk, document_id="e")
+    found = [replace(other, chunk=elsewhere), right]
+    assert judge().verdict(question, found) == "closest"
+
+
+@pytest.mark.parametrize(("heading", "verdict"), [(None, "closest"), (0.7, "nothing")])
+def test_a_rule_may_hold_for_a_city_that_it_does_not_name(
+    heading: float | None, verdict: str
+) -> None:
+    found = house_rules(0.8, heading)
+    question = read("Are keys with the porter in Zanzibar?")
+    assert judge().verdict(question, found) == verdict
 
 
 @pytest.mark.parametrize(

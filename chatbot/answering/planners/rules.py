@@ -10,6 +10,7 @@ from ...language.countries import usual_name
 from ...language.zones import zones_in
 from ...search.mentions import (
     CANDIDATES,
+    are_parts_of_names,
     longer_than_reports,
     names_country,
     with_naming,
@@ -100,6 +101,11 @@ class ByRules(OneSearch):
         hits = without_namesakes(turn.reading, hits, turn.catalog)
         if turn.absent is not None:
             countries = turn.absent.countries
+            if are_parts_of_names(turn.reading.text, countries, hits):
+                turn.events.notes.remove(turn.missing)
+                turn.missing = ""
+                turn.absent = None
+        if turn.absent is not None:
             naming = [hit for hit in hits if names_country(hit.chunk, countries)]
             hits = turn.judge.said_of(turn.reading, countries, naming) or hits
         hits = turn.judge.said_first(turn.reading, hits)
