@@ -29,7 +29,7 @@ paradise, reading, split, sale, same, union, vale, alexandria, aurora, austin,
 charlotte, columbus, constantine, denver, florence, jackson, lincoln, madison, nelson,
 salvador, santiago, savannah, sofia, sydney, teresa, valencia, victoria, francisco,
 jerome, angeles, davidson, hamilton, preston, brandon, carson, warren, henderson,
-anderson, chelsea, mwene, arabi
+anderson, chelsea, mwene, arabi, male, oral, valley
 """
 """Words and names of people that are written like a city."""
 WORDS = '''\

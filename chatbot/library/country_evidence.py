@@ -46,6 +46,7 @@ FOUND_IN_TEXT = frozenset({"web address", "first pages", "places"})
 PERSONAL_WORDS = frozenset(_COUNTRY["personal"])
 MAX_PERSONAL: float = _COUNTRY["personal_share"]
 MIN_EVIDENCE: int = _COUNTRY["evidence"]
+MANY_KINDS: int = _COUNTRY["kinds"]
 MIN_PLACES: int = _COUNTRY["places"]
 MANY_PLACES: int = _COUNTRY["many_places"]
 MANY_MENTIONS: int = _COUNTRY["many_names"]
@@ -149,9 +150,23 @@ class CountryEvidence:
         if self.is_ordinary:
             return False
         kinds = self._count_kinds(code, origin)
+        if kinds >= MANY_KINDS and not self._is_personal:
+            return True
         if kinds >= 2 and kinds + self._state_words >= MIN_EVIDENCE:
             return True
+        if self._is_agreed(code, origin) and self._state_words >= MIN_EVIDENCE:
+            return True
         return origin not in FOUND_IN_TEXT and self._is_stated(code, origin, words)
+
+    def _is_agreed(self, code: str, origin: str) -> bool:
+        """Return whether text and places name this country alone, the text often or
+        beside a place that describes the document.
+        """
+        if self._is_namesake(code):
+            return False
+        if self.mentions.keys() != {code} or self.marks.keys() != {code}:
+            return False
+        return origin in DESCRIBING or self.mentions[code] >= MIN_MENTIONS
 
     def _is_stated(self, code: str, origin: str, words: str) -> bool:
         """Return whether a place that describes the document says that it is about the
@@ -183,15 +198,24 @@ class CountryEvidence:
         return _is_beside(words, code)
 
     @cached_property
-    def _state_words(self) -> int:
-        """The number of different words of a state's affairs, 0 in a letter, a diary or
-        an advertisement: these say "I", "we" and "you".
+    def _words(self) -> list[str]:
+        return normalise(self.text).split()
+
+    @cached_property
+    def _is_personal(self) -> bool:
+        """Whether the text is a letter, a diary or an advertisement: these say "I",
+        "we" and "you".
         """
-        lines = normalise("\n".join([self.title, *self.lines["title block"]])).split()
-        words = normalise(self.text).split()
-        personal = sum(word in PERSONAL_WORDS for word in words)
-        if personal > MAX_PERSONAL * len(words):
+        personal = sum(word in PERSONAL_WORDS for word in self._words)
+        return personal > MAX_PERSONAL * len(self._words)
+
+    @cached_property
+    def _state_words(self) -> int:
+        """The number of different words of a state's affairs, 0 in a personal text."""
+        if self._is_personal:
             return 0
+        lines = normalise("\n".join([self.title, *self.lines["title block"]])).split()
+        words = self._words
         kinds = REPORT_WORDS.intersection(lines)
         return len(kinds | STATE_WORDS.intersection(lines + words))
 
@@ -209,6 +233,11 @@ class CountryEvidence:
         if has_most_places:
             kinds.append(len(self.marks[code]) >= MANY_PLACES)
         return sum(kinds)
+
+    def _has_its_places(self, code: str) -> bool:
+        """Return whether most places are this country's, or those of the title."""
+        of_title = find_places(self.title).keys()
+        return of_title == {code} or self._has_most_places(code)
 
     def _has_most_places(self, code: str) -> bool:
         count = len(self.marks.get(code, ()))
@@ -354,7 +383,7 @@ class CountryEvidence:
                 continue
             yield code, "first pages", _sentence_with(self.text, code)
         for code, marks in self.marks.items():
-            if self._has_most_places(code):
+            if self._has_its_places(code):
                 yield code, "places", ", ".join(marks)
 
     def _is_most_named(self, code: str) -> bool:

@@ -30,6 +30,7 @@ from .loaders.office import FILLED_IN
 from .publication import PublicationReader, labelled_values, names_organisation
 
 _TABLE = read_table(__package__, "description")
+TABLE_ROWS: int = _TABLE["country"]["rows"]
 TYPES: dict[str, str] = {
     phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases
 }
@@ -92,7 +93,10 @@ class FirstPages:
     @cached_property
     def text(self) -> str:
         texts: list[str] = []
-        for section in self.loaded.sections[:FIRST_SECTIONS]:
+        sections = self.loaded.sections
+        if self.is_workbook or self.loaded.columns:
+            sections = sections[:: max(1, len(sections) // TABLE_ROWS)]
+        for section in sections[:FIRST_SECTIONS]:
             page = section.page or 0
             if page > FIRST_PAGES:
                 continue

@@ -275,6 +275,20 @@ def _is_about(chunk: Chunk, keys: set[str], catalog: Catalog) -> bool:
     return catalog.country_most_named(chunk.document_id) in keys
 
 
+def _kept_before(
+    tagged: Sequence[SearchHit],
+    untagged: Sequence[SearchHit],
+    words_of: Callable[[Sequence[SearchHit]], ScoreArray] | None,
+) -> int:
+    """Return how many tagged hits keep their place: the first one, if it has more of
+    the question than any untagged one.
+    """
+    if words_of is None or not tagged or not untagged:
+        return 0
+    words = words_of([tagged[0], *untagged])
+    return int(words[0] > words[1:].max())
+
+
 def merge_untagged(
     tagged: Sequence[SearchHit],
     untagged: Sequence[SearchHit],
@@ -302,10 +316,7 @@ def merge_untagged(
             score -= PASSING_MENTION
         scored.append((score, replace(hit, general=general)))
     merged = list(tagged)
-    behind = 0
-    if words_of is not None and tagged and scored:
-        words = words_of([tagged[0], *[hit for _, hit in scored]])
-        behind = int(words[0] > words[1:].max())
+    behind = _kept_before(tagged, [hit for _, hit in scored], words_of)
     for number, (_, hit) in enumerate(scored):
         # It is as near as what its own search put behind it: their order stays.
         score = max(one for one, _ in scored[number:])

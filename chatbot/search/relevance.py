@@ -45,8 +45,7 @@ MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little
 can be said.
 """
-QUOTED = 2
-"""First hits that an answer without a model quotes whole."""
+QUOTED = int(read_weight("relevance.quoted"))
 _WORD, _NUMBER = re.compile(r"[^\W\d_]\w+"), re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -180,16 +179,8 @@ class Judge:
             return "answers" if is_told else "closest"
         of_all = loss(hits)
         if of_all and closeness - of_all < CLOSEST:
-            of_year = any(sentences_of_years(question.figure_years, hits[:JUDGED_HITS]))
-            is_event = of_year or (
-                closeness >= ANSWERS and asks_for_prose(question.text)
-            )
-            # A rule for every city names few of them: only names are missing.
             unnamed = self._loss(question, needed, set(), is_advice, hits)
-            is_rule = unnamed < of_all and closeness - unnamed >= ANSWERS
-            is_rule = is_rule and hits[0].heading_score is None
-            # Its sentences rarely repeat the question.
-            return "closest" if is_event or is_rule else "nothing"
+            return _verdict_in_doubt(question, hits, closeness, of_all, unnamed)
         for position in self._told_positions(question, needed, hits):
             if closeness - loss(hits[position : position + 1]) >= ANSWERS:
                 return "answers"
@@ -349,3 +340,23 @@ class Judge:
         ):  # a title, or a language with capitals for nouns
             names = set()
         return set(terms(" ".join(words))), set(terms(" ".join(names)))
+
+
+def _verdict_in_doubt(
+    question: Reading,
+    hits: Sequence[SearchHit],
+    closeness: float,
+    loss: float,
+    loss_without_names: float,
+) -> Verdict:
+    """Return whether hits that lack much of a question come close all the same: those
+    that tell of the year asked or of reasons, whose sentences rarely repeat a question,
+    and a rule for every city, which names few of them.
+    """
+    if any(sentences_of_years(question.figure_years, hits[:JUDGED_HITS])):
+        return "closest"
+    if closeness >= ANSWERS and asks_for_prose(question.text):
+        return "closest"
+    if hits[0].heading_score is not None or loss_without_names == loss:
+        return "nothing"
+    return "closest" if closeness - loss_without_names >= ANSWERS else "nothing"
