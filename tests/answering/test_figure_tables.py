@@ -410,3 +410,14 @@ class TestKeyFigures:
         assert self.key_figures(
             ("Boreholes drilled", ""), ("Population", ""), ("Boreholes drilled", "dry")
         ) == ["Population", "Boreholes drilled"]
+
+
+def test_a_total_stands_for_its_heading_before_a_part_of_it() -> None:
+    figures = []
+    for country in ("Kenya", "Mali", "Peru"):
+        for label in ("coal", "total of all"):
+            figures.append(figure(country, "Smoke", "5", 2021, 2023, label=label))
+    [meant] = tables(*figures).compile("smoke emitted", Scope(), of_all=True)
+    assert meant.name == "Smoke: total of all"
+    [meant] = tables(*figures).compile("smoke of coal", Scope(), of_all=True)
+    assert meant.name == "Smoke: coal"

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from chatbot.answering import word_sets
 from chatbot.answering.word_sets import WordSets
 from chatbot.domain import Chunk, Scope
 from chatbot.domain.documents import Match
@@ -25,7 +26,7 @@ ANALYZER = analyzer("english")
 GLOSSARY = (
     GlossaryEntry("goods sold abroad", "", ("export",), "Exports - commodities"),
     GlossaryEntry("neighbours", "", ("border",), "Land boundaries"),
-    GlossaryEntry("tongues", "", ("speak", "spoken"), "Languages"),
+    GlossaryEntry("tongues", "", ("speak", "spoken", "official"), "Languages"),
     GlossaryEntry("seaside", "", ("coast",), "Coastline"),
 )
 
@@ -149,6 +150,15 @@ def test_those_whose_newest_report_says_it(
     assert text.split("\n\n")[0] == head
     table = text.split("\n\n")[1]
     assert table.splitlines()[2:] == rows
+
+
+def test_one_more_word_narrows_a_set_where_a_share_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    question = "Which countries have French as official language?"
+    assert "2 of 3 countries" in answer(question)
+    monkeypatch.setattr(word_sets, "NARROWED_OF", 2)
+    assert "1 of 3 countries" in answer(question)
 
 
 def test_countries_whose_reports_state_nothing_are_named() -> None:

@@ -22,6 +22,7 @@ from chatbot.language.units import convert, unit_pattern
         ("50", "°F", "celsius", "10"),
         ("10", "°C", "°F", "50"),
         ("2", "metric tonnes of CO2", "metric tonnes of CO2", "2"),
+        ("2", "metric tonnes of CO2", "kg", "2000"),
     ],
 )
 def test_converts(value: str, unit: str, to: str, expected: str) -> None:
