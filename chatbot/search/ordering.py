@@ -196,11 +196,11 @@ def by_edition(
     for key, hit in zip(keys, hits, strict=True):
         lines.setdefault(key, []).append(hit)
 
-    ordered = {
-        key: sorted(line, key=lambda hit: _preference(hit, text))
-        for key, line in lines.items()
-    }
-    best = {key: edition_of(line[0]) for key, line in ordered.items()}
+    for line in lines.values():
+        # Most are one passage, which needs no order.
+        if len(line) > 1:
+            line.sort(key=lambda hit: _preference(hit, text))
+    best = {key: edition_of(line[0]) for key, line in lines.items()}
     nearest = max(
         range(len(hits)), key=lambda place: hits[place].score or 0.0, default=0
     )
@@ -208,7 +208,7 @@ def by_edition(
     chosen, more, others = list[SearchHit](), list[SearchHit](), list[SearchHit]()
     first = 0  # of the chosen, before another line's
     for key in keys:
-        hit = ordered[key].pop(0)
+        hit = lines[key].pop(0)
         if edition_of(hit) == best[key]:
             first += key == keys[0] and first == len(chosen)
             chosen.append(hit)

@@ -138,6 +138,11 @@ class Retriever:
         self._reranker = reranker
         self._refiner = refiner
 
+    @property
+    def is_multilingual(self) -> bool:
+        """True if vectors compare texts of several languages."""
+        return self._embedder.multilingual
+
     def retrieve(
         self,
         query: str,

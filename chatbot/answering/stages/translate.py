@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from ...domain import Chunk
+from ...domain.errors import SearchEngineError
 from ...language.detection import language_of
 from ...language.words import CODES
 from ...search.translation import Translator
@@ -33,11 +35,36 @@ class Translate:
         translation = self.translator.in_english(reading, asked)
         if translation is None:
             return
-        verdict, hits = judge_alone(self.tools, turn, replace(question, reading=None))
-        if verdict == "answers" and language_of(hits[0].chunk.search_text) == asked:
-            return
+        if self._is_written(turn, asked):
+            alone = replace(question, reading=None)
+            verdict, hits = judge_alone(self.tools, turn, alone)
+            if verdict == "answers" and _is_in(asked, hits[0].chunk):
+                return
         turn.change(standalone=translation.text, reading=None)
         turn.is_foreign = False
         if translation.unused:
             turn.say.use(CODES.get(asked, question.language))
             turn.events.notes.append(unused_line(turn, translation.unused))
+
+    def _is_written(self, turn: Turn, language: str) -> bool:
+        """Return whether a passage with words of the question is in this language; True
+        also where no index of words answers. Else no search is needed to see that no
+        report answers in it.
+        """
+        search = self.tools.search
+        if search.retriever.is_multilingual:
+            return True
+        try:
+            matches = search.store.keyword_search(
+                turn.question.search_text,
+                top_k=turn.question.top_k,
+                scope=turn.question.scope,
+            )
+        except SearchEngineError:
+            return True
+        chunks = search.store.get([match.chunk_id for match in matches])
+        return any(_is_in(language, chunk) for chunk in chunks)
+
+
+def _is_in(language: str, chunk: Chunk) -> bool:
+    return language_of(chunk.search_text) == language

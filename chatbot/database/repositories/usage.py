@@ -277,16 +277,15 @@ class UsageRepository:
             counters["degraded"] = 1
         for row in rows:
             usage = row.usage
-            stage = StageSums(
-                row.stage,
-                row.runs,
-                usage.calls,
-                usage.tokens,
-                usage.embedding_tokens,
-                row.ms,
-            )
-            for name, value in asdict(stage).items():
-                if name != "stage" and value:
+            sums = {
+                "runs": row.runs,
+                "calls": usage.calls,
+                "tokens": usage.tokens,
+                "embedding_tokens": usage.embedding_tokens,
+                "ms": row.ms,
+            }
+            for name, value in sums.items():
+                if value:
                     counters[f"{STAGE_PREFIX}{row.stage}:{name}"] = value
         if counters:
             self._increments.add(_day(), counters)
