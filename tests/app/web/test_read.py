@@ -117,6 +117,9 @@ class TestFacets:
         groups = {group.pop("value"): group for group in found.pop("group")}
         assert groups["Africa"] == {"documents": 2, "members": ["Kenya", "Mali"]}
         assert groups.keys().isdisjoint({"Eastern Africa", "Asia"})
+        newest = found.pop("newest")
+        assert newest["title"] == "Kenya: Country Report 2023"
+        assert newest["date"][:2] == "20"
         assert found == {
             "country_name": [
                 {"value": "Kenya", "documents": 1, "code": "404"},
