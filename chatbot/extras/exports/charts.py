@@ -21,11 +21,9 @@ from pptx.parts.chart import ChartPart
 from pptx.util import Pt
 
 from ...database.core import Json
+from ...domain.errors import read_table
 
-MAX_BARS = 30
-MAX_LINES = 12
-ROOM = 1.25
-"""For the longest bar's label, as a multiple of the bar."""
+BOUNDS: dict[str, Any] = read_table(__package__, "bounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +87,8 @@ class FigureChart:
         axis.visible = False
         axis.has_major_gridlines = False
         shown = [float(one["value"]) for one in self.figures]
-        axis.minimum_scale = min(0, min(shown) * ROOM)
-        axis.maximum_scale = max(0, max(shown) * ROOM)
+        axis.minimum_scale = min(0, min(shown) * BOUNDS["room"])
+        axis.maximum_scale = max(0, max(shown) * BOUNDS["room"])
         for place, figure in enumerate(self.figures):
             _label(part, place, figure["text"], XL_LABEL_POSITION.OUTSIDE_END)
         return part
@@ -141,7 +139,7 @@ def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
 
 def shown_charts(figures: Sequence[Json], *, is_lines: bool) -> Iterator[FigureChart]:
     """Yield a chart of each indicator as the explorer draws it: lines over the years,
-    or bars of the newest figure of each subject, at most `MAX_BARS`, the largest first.
+    or bars of the newest figure of each subject, the largest first.
     """
     for of_indicator in _grouped(figures, "indicator").values():
         dated = []
@@ -157,7 +155,7 @@ def shown_charts(figures: Sequence[Json], *, is_lines: bool) -> Iterator[FigureC
         by_subject = _grouped(dated, "subject")
         newest = [same[-1] for same in by_subject.values()]
         newest.sort(key=lambda figure: -figure["value"])
-        yield FigureChart(False, newest[:MAX_BARS])
+        yield FigureChart(False, newest[: BOUNDS["bars"]])
 
 
 def _grouped(figures: Iterable[Json], *names: str) -> Mapping[Any, Sequence[Json]]:
@@ -182,7 +180,9 @@ def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
         name: [one for one in own if _stated_at(one, text) >= 0]
         for name, own in by_subject.items()
     }
-    if 3 <= len(stated) <= MAX_BARS and all(len(own) == 1 for own in stated.values()):
+    if 3 <= len(stated) <= BOUNDS["bars"] and all(
+        len(own) == 1 for own in stated.values()
+    ):
         # The answer is a ranking: bars in its order.
         return FigureChart(
             False,
@@ -192,7 +192,7 @@ def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
             ),
         )
     # More lines of one chart cannot be told apart.
-    if len(by_subject) <= MAX_LINES and any(
+    if len(by_subject) <= BOUNDS["lines"] and any(
         len(own) >= 3 for own in by_subject.values()
     ):
         return FigureChart(True, [one for own in by_subject.values() for one in own])
@@ -202,7 +202,7 @@ def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
     )
     return (
         FigureChart(False, sorted(bars, key=lambda one: -one["value"]))
-        if 1 < len(bars) <= MAX_BARS
+        if 1 < len(bars) <= BOUNDS["bars"]
         else None
     )
 
