@@ -267,13 +267,13 @@ function showGroups(facets) {
   byId("inside").hidden = items.length < 2;
 }
 
-let shownFor = null;
-
 /** @param {any} facets of the whole library */
 export function showFirst(facets) {
   // The same library is shown once, however often its reports are counted.
-  if (shownFor === facets.documents || !facets.documents) return;
-  shownFor = facets.documents;
+  const shown = byId("newest").dataset;
+  const documents = `${facets.documents || ""}`;
+  if (!documents || shown.documents === documents) return;
+  shown.documents = documents;
   const countries = (facets.country_name ?? []).filter(({ value }) => value);
   const { newest } = facets;
   showText(
