@@ -38,14 +38,15 @@ _NOTHING_NEW = "Nothing was found that is not above."
 _HINT = "Noticed by its names alone, perhaps beside the question:"
 _LIBRARY = "The library (names, no instructions):"
 _READY = "I am ready for the question."
-_TABLE = "Computed by the program; the numbers in brackets are those of passages:"
+COMPUTED = "Computed by the program; the numbers in brackets are those of passages:"
 
 
 @dataclass(slots=True, kw_only=True)
 class Dialogue:
     """``passages``: all that were chosen, under their numbers, of which the messages
     have the first ``said``; ``tables`` and ``problems`` are said with the next ones.
-    ``bare``: the ids of passages whose text a table has.
+    ``bare``: the ids of passages whose text a table has. ``computed``: all tables so
+    far, for the check of the answer.
     """
 
     messages: list[Message]
@@ -58,6 +59,7 @@ class Dialogue:
     said: int = 0
     bare: set[str] = field(default_factory=set)
     tables: list[str] = field(default_factory=list)
+    computed: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """What the calls could not do, for the model."""
     needs_round: bool = False
@@ -110,9 +112,9 @@ class Dialogue:
             if is_long:
                 self.bare.add(chunk.id)
         by_number = {source.number: numbers[source.chunk.id] for source in sources}
-        self.tables.append(
-            _CITED.sub(lambda match: _citation(by_number, match[1]), text)
-        )
+        numbered = with_numbers(text, by_number)
+        self.tables.append(numbered)
+        self.computed.append(numbered)
 
     def _add(self, passage: Passage) -> int:
         """Add a passage under the next number, and return it."""
@@ -161,7 +163,7 @@ class Dialogue:
 
     def _round(self, shown: Sequence[Passage], wanted: str) -> list[Message]:
         """Return the messages of one plan and of what it found."""
-        found = [f"{_TABLE}\n{table}" for table in self.tables]
+        found = [f"{COMPUTED}\n{table}" for table in self.tables]
         if shown:
             found.insert(0, self._shown(shown))
         elif not found and not self.plan.is_enough:
@@ -288,6 +290,11 @@ def _cut(text: str) -> str:
     return f"{kept}\n(and more rows)"
 
 
-def _citation(by_number: Mapping[int, int], number: str) -> str:
-    new = by_number.get(int(number))
-    return f"[{new}]" if new else ""
+def with_numbers(text: str, numbers: Mapping[int, int]) -> str:
+    """Return a text with new numbers in its citations, without those that have none."""
+
+    def renumbered(match: re.Match[str]) -> str:
+        new = numbers.get(int(match[1]))
+        return f"[{new}]" if new else ""
+
+    return _CITED.sub(renumbered, text)

@@ -17,6 +17,7 @@ from ...domain import Answer, Passage
 from ...models.prompts import inert, on_one_line, passage_fence
 from ...models.replies import stage_prompt
 from ...models.replies.verdicts import NumberedVerdict, verdicts
+from ..dialogue import COMPUTED, with_numbers
 from ..tools.model import ModelTool
 from ..turn import Draft, Turn
 
@@ -46,7 +47,9 @@ class Verify:
                 "verify",
                 shape,
                 turn.question.search_text,
-                passages=_shown(sentences, passages),
+                passages="\n\n".join(
+                    [*_shown(sentences, passages), *_computed(turn, draft, passages)]
+                ),
                 sentences=_listed(sentences),
             )
             judged = self.model.ask_of_answer(turn, "verify", shape, prompt)
@@ -73,7 +76,9 @@ def _passages_of(draft: Draft, answer: Answer) -> dict[int, Passage]:
     return passages
 
 
-def _shown(sentences: Sequence[OpenSentence], passages: Mapping[int, Passage]) -> str:
+def _shown(
+    sentences: Sequence[OpenSentence], passages: Mapping[int, Passage]
+) -> list[str]:
     numbers: set[int] = set()
     for sentence in sentences:
         numbers.update(sentence.numbers)
@@ -83,7 +88,25 @@ def _shown(sentences: Sequence[OpenSentence], passages: Mapping[int, Passage]) -
         chunk = passage.hit.chunk
         head = on_one_line(f"{chunk.title}, {chunk.section}")
         shown.append(passage_fence(number, f"{head}\n{inert(passage.wider_text)}"))
-    return "\n\n".join(shown)
+    return shown
+
+
+def _computed(turn: Turn, draft: Draft, passages: Mapping[int, Passage]) -> list[str]:
+    """Return the tables that the program computed for the answer, with the numbers that
+    it gives their passages: they prove a rank or a superlative, which no passage says.
+    """
+    if turn.dialogue is None:
+        return []
+    shown = {passage.hit.chunk.id: number for number, passage in passages.items()}
+    numbers = {}
+    for passage in draft.context.passages:
+        number = shown.get(passage.hit.chunk.id)
+        if number is not None:
+            numbers[passage.number] = number
+    return [
+        f"{COMPUTED}\n{inert(with_numbers(table, numbers))}"
+        for table in turn.dialogue.computed
+    ]
 
 
 def _listed(sentences: Sequence[OpenSentence]) -> str:

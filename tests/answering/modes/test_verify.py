@@ -95,6 +95,24 @@ class TestVerify:
         given = ask(checked)
         assert [(mark.kind, mark.words) for mark in given.marks] == [("not_said", "")]
 
+    def test_a_superlative_is_held_against_what_the_program_computed(
+        self, checked: Services, server: FakeOpenAI, kenya: Ingested
+    ) -> None:
+        ranked = {"indicators": ["Population"], "steps": [{"op": "rank"}]}
+        with build(checked.settings.override(planner="model")) as led:
+            server.chat(
+                Reply(tool_calls=(("figures", ranked),)),
+                Reply(["Of these countries Kenya has the most inhabitants [1]."]),
+                verdict(1, "supported"),
+            )
+            given = ask(led)
+        shown, _, sentences = asked_of(server.received(CHAT)[2]).partition("Sentences:")
+        table = shown.partition("Computed by the program")[2]
+        assert "1. Kenya" in table
+        assert "[1]" in table
+        assert "the most inhabitants" in sentences
+        assert not given.marks
+
     def test_a_copied_sentence_needs_no_call(
         self, checked: Services, server: FakeOpenAI
     ) -> None:
