@@ -44,9 +44,9 @@ COMPUTED = "Computed by the program; the numbers in brackets are those of passag
 @dataclass(slots=True, kw_only=True)
 class Dialogue:
     """``passages``: all that were chosen, under their numbers, of which the messages
-    have the first ``said``; ``tables`` and ``problems`` are said with the next ones.
-    ``bare``: the ids of passages whose text a table has. ``computed``: all tables so
-    far, for the check of the answer.
+    have the first ``said``; ``tables``: all that were computed, of which they have the
+    first ``said_tables``. ``problems`` are said with the next ones. ``bare``: the ids
+    of passages whose text a table has.
     """
 
     messages: list[Message]
@@ -59,7 +59,7 @@ class Dialogue:
     said: int = 0
     bare: set[str] = field(default_factory=set)
     tables: list[str] = field(default_factory=list)
-    computed: list[str] = field(default_factory=list)
+    said_tables: int = 0
     problems: list[str] = field(default_factory=list)
     """What the calls could not do, for the model."""
     needs_round: bool = False
@@ -112,9 +112,7 @@ class Dialogue:
             if is_long:
                 self.bare.add(chunk.id)
         by_number = {source.number: numbers[source.chunk.id] for source in sources}
-        numbered = with_numbers(text, by_number)
-        self.tables.append(numbered)
-        self.computed.append(numbered)
+        self.tables.append(with_numbers(text, by_number))
 
     def _add(self, passage: Passage) -> int:
         """Add a passage under the next number, and return it."""
@@ -130,7 +128,7 @@ class Dialogue:
         """Add the plan and what it found to the messages, and ask for the next one."""
         self.messages += self._round(self.passages[self.said :], _WANTED_MORE)
         self.said = len(self.passages)
-        self.tables.clear()
+        self.said_tables = len(self.tables)
         self.problems.clear()
 
     def answer_prompt(self, numbers: Collection[int]) -> Prompt:
@@ -163,7 +161,7 @@ class Dialogue:
 
     def _round(self, shown: Sequence[Passage], wanted: str) -> list[Message]:
         """Return the messages of one plan and of what it found."""
-        found = [f"{COMPUTED}\n{table}" for table in self.tables]
+        found = [f"{COMPUTED}\n{table}" for table in self.tables[self.said_tables :]]
         if shown:
             found.insert(0, self._shown(shown))
         elif not found and not self.plan.is_enough:

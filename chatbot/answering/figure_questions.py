@@ -181,8 +181,9 @@ class FigureQuestions:
         tables = self.queries.tables
         pairs = []
         if says_people(topic):
-            # The last of the sizes is the population.
-            pairs = tables.sizes(scope)[-1:]
+            people = tables.population(scope)
+            if people is not None:
+                pairs = [people]
         elif not says_nothing(topic):
             meant = tables.meant(topic, scope, request)
             if meant and self._names_label(topic, *meant):
@@ -204,20 +205,23 @@ class FigureQuestions:
         tables = self.queries.tables
         pairs = tables.indicators(scope)
         pair = named_pair(name, pairs)
-        people = tables.sizes(scope)[-1:]
-        if pair is None or not people or name == indicator_name(*people[0]):
+        people = tables.population(scope)
+        if pair is None or people is None:
+            return []
+        population = indicator_name(*people)
+        if name == population:
             return []
         part = tables.measured(*pair, pairs, scope, subjects)
         if not part.is_amount:
             return []
-        population = indicator_name(*people[0])
         if operation.wanted == "each":
             return [f"[{name}] / [{population}]"]
         heading, label = pair
         for other in pairs[heading]:
-            is_whole = not other or TOTAL in self.terms(other)
+            if other == label or (other and TOTAL not in self.terms(other)):
+                continue
             whole = tables.measured(heading, other, pairs, scope, subjects)
-            if is_whole and other != label and whole.units == part.units:
+            if whole.units == part.units:
                 return [name, whole.name]
         if self.terms(population)[0] in self.terms(heading):
             return [name, population]

@@ -196,11 +196,10 @@ class FigureTables:
             parts = [words or topic] if of_all else self._things(topic, pairs, request)
             meant: dict[str, tuple[str, str] | None] = {}
             for part in parts:
-                population = self.sizes(inside)[-1:] if says_people(part) else []
-                if population:
-                    meant[part] = population[0]
-                    continue
-                meant[part] = self._meant(part, pairs, request, subjects=least)
+                population = self.population(inside) if says_people(part) else None
+                meant[part] = population or self._meant(
+                    part, pairs, request, subjects=least
+                )
             if not any(meant.values()):
                 continue
             every = self.indicators(scope)
@@ -270,6 +269,10 @@ class FigureTables:
         """Return the headings and labels that "bigger" means of a country."""
         pairs = self._pairs(scope)
         return sizes(pairs, self._terms)
+
+    def population(self, scope: Scope) -> tuple[str, str] | None:
+        """Return the heading and label of the number of people, None without one."""
+        return next(reversed(self.sizes(scope)), None)
 
     def key_figures(
         self,

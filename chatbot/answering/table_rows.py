@@ -318,7 +318,7 @@ class RowReader:
         """
         document_id, _ = Chunk.version_of(chunk_id)
         counts = self.catalog.heading_counts(document_id)
-        return counts is None or counts.tables != 0
+        return counts is None or counts.may_have_tables
 
     def names_row(self, turn: Turn, chunks: Sequence[Chunk]) -> bool:
         """Return whether a question names a row of the table of one of these passages,

@@ -242,10 +242,7 @@ class EmbeddedDatabase(Database):
 
     def check_pages(self) -> None:
         with self.translate_errors():
-            (first, *_) = self._reader().execute("PRAGMA quick_check(1)").fetchone()
-        if first != "ok":
-            problem = " ".join(first.split())
-            raise sqlite_failure("broken", name=self._path.name, problem=problem)
+            require_whole_pages(self._reader(), self._path.name)
 
     def free_bytes(self, *, tidy: bool = False) -> int:
         """Return the free bytes on the disk and inside the file. ``tidy``: truncate the
@@ -280,6 +277,13 @@ class EmbeddedDatabase(Database):
                 self._writer = None
             self._closing = False
             self._idle.notify_all()
+
+
+def require_whole_pages(connection: sqlite3.Connection, name: str) -> None:
+    """Raise DatabaseError, which calls the file ``name``: a page is damaged."""
+    (problem, *_) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if problem != "ok":
+        raise sqlite_failure("broken", name=name, problem=" ".join(problem.split()))
 
 
 def explain(error: sqlite3.Error, name: str) -> DatabaseError:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..domain.errors import DatabaseError, InvalidRequestError
-from .embedded import EmbeddedDatabase, explain
-from .failures import sqlite_failure
+from .embedded import EmbeddedDatabase, explain, require_whole_pages
 from .sqlite_documents import COLUMNS, LAYOUT, Row, quoted, to_row
 
 OLDER_COLUMNS = ["id", "_id", "data"]
@@ -78,10 +77,7 @@ def _copy(source: Path, part: Path) -> None:
         closing(sqlite3.connect(part)) as written,
     ):
         read.backup(written)
-        (problem, *_) = written.execute("PRAGMA quick_check(1)").fetchone()
-        if problem != "ok":
-            one_line = " ".join(problem.split())
-            raise sqlite_failure("broken", name=source.name, problem=one_line)
+        require_whole_pages(written, source.name)
         written.execute("PRAGMA journal_mode = DELETE")  # one file, no log beside it
 
 

@@ -233,6 +233,11 @@ class HeadingCounts:
     indicators: int
     tables: int | None = None
 
+    @property
+    def may_have_tables(self) -> bool:
+        """True unless it is known that no passage has figures of a table's cells."""
+        return self.tables != 0
+
 
 def series_of(title: str, metadata: Mapping[str, Value]) -> tuple[Value | None, ...]:
     """Return what the editions of one report share: the country, the type, and the
@@ -377,8 +382,8 @@ class DocumentRecord:
 
     @property
     def may_have_tables(self) -> bool:
-        """True unless it is known that no passage has figures of a table's cells."""
-        return self.heading_counts is None or self.heading_counts.tables != 0
+        """As of its counts; True without any."""
+        return self.heading_counts is None or self.heading_counts.may_have_tables
 
     @property
     def is_hidden(self) -> bool:
@@ -469,20 +474,15 @@ class Holdings:
     @classmethod
     def of(cls, counted: Iterable[tuple[DocumentRecord, int]]) -> "Holdings":
         """Add up reports, each with the number of its passages that count."""
-        rows = []
-        with_tables = 0
-        for record, count in counted:
-            rows.append((record.status, count))
-            with_tables += int(record.may_have_tables)
-        ready = [count for status, count in rows if status == "ready"]
-        pending = sum(status == "pending" for status, _ in rows)
+        rows = list(counted)
+        ready = [count for record, count in rows if record.status == "ready"]
         return cls(
             documents=len(rows),
-            pending=pending,
+            pending=sum(record.status == "pending" for record, _ in rows),
             ready=len(ready),
             chunks=sum(count for _, count in rows),
             ready_chunks=sum(ready),
-            with_tables=with_tables,
+            with_tables=sum(record.may_have_tables for record, _ in rows),
         )
 
     def plus(self, other: "Holdings", sign: int = 1) -> "Holdings":

@@ -374,7 +374,7 @@ def asking_clause(reading: Reading) -> Reading:
     start = 0
     for border in _CLAUSE.finditer(reading.text):
         start = border.end()
-    if any(name.start < start for name in reading.names):
+    if not start or any(name.start < start for name in reading.names):
         return reading
     asked = _WORD.findall(reading.text[start:].lower())
     if not analyzer("english").terms(" ".join(set(asked) - _OF_ANY_LIST)):

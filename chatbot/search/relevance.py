@@ -179,8 +179,8 @@ class Judge:
             return "answers" if is_told else "closest"
         of_all = loss(hits)
         if of_all and closeness - of_all < CLOSEST:
-            unnamed = self._loss(question, needed, set(), is_advice, hits)
-            return _verdict_in_doubt(question, hits, closeness, of_all, unnamed)
+            without_names = partial(self._loss, question, needed, set(), is_advice)
+            return _verdict_in_doubt(question, hits, closeness, of_all, without_names)
         for position in self._told_positions(question, needed, hits):
             if closeness - loss(hits[position : position + 1]) >= ANSWERS:
                 return "answers"
@@ -347,7 +347,7 @@ def _verdict_in_doubt(
     hits: Sequence[SearchHit],
     closeness: float,
     loss: float,
-    loss_without_names: float,
+    loss_without_names: Callable[[Sequence[SearchHit]], float],
 ) -> Verdict:
     """Return whether hits that lack much of a question come close all the same: those
     that tell of the year asked or of reasons, whose sentences rarely repeat a question,
@@ -357,6 +357,9 @@ def _verdict_in_doubt(
         return "closest"
     if closeness >= ANSWERS and asks_for_prose(question.text):
         return "closest"
-    if hits[0].heading_score is not None or loss_without_names == loss:
+    if hits[0].heading_score is not None:
         return "nothing"
-    return "closest" if closeness - loss_without_names >= ANSWERS else "nothing"
+    unnamed = loss_without_names(hits)
+    if unnamed == loss or closeness - unnamed < ANSWERS:
+        return "nothing"
+    return "closest"

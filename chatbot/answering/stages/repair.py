@@ -4,6 +4,7 @@ computed, and that nothing refutes, is marked, too: the second text would lose i
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...checking.calculations import is_undecided
@@ -39,11 +40,10 @@ class Repair:
         if draft.prompt is None or draft.is_quoted or turn.limits.failure is not None:
             return None
         wrong: list[str] = []
-        for one in answer.unsupported:
-            if one.contradicted or (one.figures and not _may_be_right(one, answer)):
-                values = ", ".join([*one.figures, *one.contradicted])
-                sentence = on_one_line(without_numbers(one.sentence))
-                wrong.append(f"- {sentence} (not so in its passages: {values})")
+        for doubt in _wrong_in(answer):
+            values = ", ".join([*doubt.figures, *doubt.contradicted])
+            sentence = on_one_line(without_numbers(doubt.sentence))
+            wrong.append(f"- {sentence} (not so in its passages: {values})")
         if not wrong or turn.limits.spending.stops_answer():
             return None
         turn.events.step("repair", "Writing again, as figures were wrong", items=wrong)
@@ -93,16 +93,23 @@ class Repair:
         return reply.text
 
 
-def _may_be_right(doubt: Unsupported, answer: Answer) -> bool:
-    """Return whether the figures of a doubtful clause may be computed from what its
-    passages say.
+def _wrong_in(answer: Answer) -> Iterator[Unsupported]:
+    """Yield the doubtful clauses whose figures are wrong: not those that may be
+    computed from what the passages say.
     """
+    if not answer.unsupported:
+        return
     evidence: list[Evidence] = []
     for citation in answer.citations:
         hit = citation.hit
         evidence.append(evidence_of(Passage(citation.number, hit, hit.chunk.text)))
     comma = comma_decimals(answer.response)
+    sentences: dict[str, str] = {}
     for clause in clauses(answer.response):
-        if clause.text == doubt.sentence:
-            return is_undecided(clause.sentence, evidence, comma=comma)
-    return False
+        sentences.setdefault(clause.text, clause.sentence)
+    for doubt in answer.unsupported:
+        if not (doubt.contradicted or doubt.figures):
+            continue
+        sentence = sentences.get(doubt.sentence, "")
+        if doubt.contradicted or not is_undecided(sentence, evidence, comma=comma):
+            yield doubt

@@ -48,7 +48,7 @@ class Verify:
                 shape,
                 turn.question.search_text,
                 passages="\n\n".join(
-                    [*_shown(sentences, passages), *_computed(turn, draft, passages)]
+                    [*_shown(sentences, passages), *_computed(turn, passages)]
                 ),
                 sentences=_listed(sentences),
             )
@@ -72,7 +72,7 @@ def _passages_of(draft: Draft, answer: Answer) -> dict[int, Passage]:
     for citation in answer.citations:
         passage = by_id.get(citation.hit.chunk.id)
         if passage is not None:
-            passages[citation.number] = replace(passage, number=citation.number)
+            passages[citation.number] = passage
     return passages
 
 
@@ -91,21 +91,16 @@ def _shown(
     return shown
 
 
-def _computed(turn: Turn, draft: Draft, passages: Mapping[int, Passage]) -> list[str]:
+def _computed(turn: Turn, passages: Mapping[int, Passage]) -> list[str]:
     """Return the tables that the program computed for the answer, with the numbers that
     it gives their passages: they prove a rank or a superlative, which no passage says.
     """
     if turn.dialogue is None:
         return []
-    shown = {passage.hit.chunk.id: number for number, passage in passages.items()}
-    numbers = {}
-    for passage in draft.context.passages:
-        number = shown.get(passage.hit.chunk.id)
-        if number is not None:
-            numbers[passage.number] = number
+    numbers = {passage.number: number for number, passage in passages.items()}
     return [
         f"{COMPUTED}\n{inert(with_numbers(table, numbers))}"
-        for table in turn.dialogue.computed
+        for table in turn.dialogue.tables
     ]
 
 

@@ -95,8 +95,10 @@ class Prose:
         cited = cited_numbers(quotes)
         chunks = [one.hit.chunk for one in context.passages if one.number in cited]
         unused = UnusedWords(turn.judge).of_passages(turn.reading, chunks)
+        if unused:
+            return unused
         subjects = len(by_comparison(turn.reading))
-        return unused or unmet_words(turn.reading, quotes, subjects=subjects)
+        return unmet_words(turn.reading, quotes, subjects=subjects)
 
     def complete(self, turn: Turn, text: str, context: Context) -> tuple[str, str]:
         """Return the final text, and what stands below it without being checked against

@@ -109,11 +109,10 @@ def delete_documents(services: Services, document_ids: Texts, permanent: bool) -
     storage.database.empty_log()
     click.echo(f"{len(records)} deleted.")
     if permanent:
+        quoting = storage.conversations.quoting(records)
         for document_id, record in records.items():
-            quoting = count_of(
-                storage.conversations.quoting(document_id), "conversation"
-            )
-            click.echo(f"Kept: {quoting} with quotations of {record.title}.")
+            count = count_of(quoting[document_id], "conversation")
+            click.echo(f"Kept: {count} with quotations of {record.title}.")
 
 
 @documents.command("undelete")

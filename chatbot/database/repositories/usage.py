@@ -154,9 +154,21 @@ class Counters:
         now = int(time.time())
         minute, second = divmod(now, MINUTE)
         id = f"minute {minute} {account}"
-        until = now + 2 * MINUTE
         reset = MINUTE - second
-        return self._increase(id, until=until), reset
+        change = {"$inc": {"count": 1}, "$set": {"until": now + 2 * MINUTE}}
+        try:
+            with bookkeeping():
+                row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
+                if next(self._writes) % PRUNE_EVERY == 0:
+                    self.prune()
+        except DatabaseError as error:
+            log.warning("A request is counted here alone: %s", error.message)
+            with self._lock:
+                if len(self._unwritten) >= MAX_UNWRITTEN:
+                    self._unwritten.clear()  # of minutes that are over
+                self._unwritten[id] += 1
+                return self._unwritten[id], reset
+        return int(row["count"]) if row else 1, reset
 
     def add_tokens(self, account: str, tokens: int) -> None:
         """Add tokens of the chat model to those of today (UTC)."""
@@ -217,23 +229,6 @@ class Counters:
                 self._rows.update_one({"_id": id}, {"$unset": dict.fromkeys(slots, "")})
         except DatabaseError as error:
             log.warning("An open question is counted on: %s", error.message)
-
-    def _increase(self, id: str, *, until: float) -> int:
-        """Add one to a count, which is removed after ``until``, and return it."""
-        change = {"$inc": {"count": 1}, "$set": {"until": until}}
-        try:
-            with bookkeeping():
-                row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
-                if next(self._writes) % PRUNE_EVERY == 0:
-                    self.prune()
-        except DatabaseError as error:
-            log.warning("A request is counted here alone: %s", error.message)
-            with self._lock:
-                if len(self._unwritten) >= MAX_UNWRITTEN:
-                    self._unwritten.clear()  # of minutes that are over
-                self._unwritten[id] += 1
-                return self._unwritten[id]
-        return int(row["count"]) if row else 1
 
     def prune(self) -> int:
         return self._rows.delete_many({"until": {"$lt": time.time()}})

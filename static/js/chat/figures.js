@@ -3,7 +3,7 @@
  * can be downloaded.
  */
 import { axisNote, chartsOf, draw, isMoney, marker, shape } from "./charts.js";
-import { wireKeys } from "./points.js";
+import { whenResized, wireKeys } from "./points.js";
 import { at } from "../common/api.js";
 import { element, showItems } from "../common/dom.js";
 import { sourceTitle, when } from "../common/format.js";
@@ -359,19 +359,19 @@ export const legendList = (series) =>
     ),
   );
 
+/** Return what a chart is called where it is not seen. */
+export function labelOf(chart) {
+  const kind = chart.kind === "bars" ? t("bars") : t("lines over the years");
+  return `${titleOf(chart)}: ${kind}. ${t("Use the arrow keys to move between figures.")}`;
+}
+
 function figureOf(chart, sources, box) {
   const { kind, series } = chart,
     title = titleOf(chart);
   const holder = element("div", { className: "plot-holder" });
-  const label = `${title}: ${kind === "bars" ? t("bars") : t("lines over the years")}. ${t("Use the arrow keys to move between figures.")}`;
-  let width = 0;
-  new ResizeObserver(() => {
-    const available = Math.round(holder.clientWidth);
-    if (!available || available === width) return;
-    width = available;
-    holder.replaceChildren(draw(chart, width, label));
-    holder.querySelector(".point")?.setAttribute("tabindex", "0");
-  }).observe(holder);
+  whenResized(holder, (width) =>
+    holder.replaceChildren(draw(chart, width, labelOf(chart))),
+  );
   wireKeys(holder);
   const caption = element("figcaption", {}, element("h3", { text: title }));
   if (kind === "lines" && series.length > 1) caption.append(legendList(series));

@@ -1,4 +1,4 @@
-/** The keys of drawings whose points are buttons. */
+/** The keys and the width of drawings whose points are buttons. */
 
 /** Tab reaches one point, the arrow keys the others; Enter presses it. */
 export function wireKeys(holder) {
@@ -20,4 +20,16 @@ export function wireKeys(holder) {
     else return;
     event.preventDefault();
   });
+}
+
+/** Draw again whenever the width changes. */
+export function whenResized(holder, show) {
+  let width = 0;
+  new ResizeObserver(() => {
+    const available = Math.round(holder.clientWidth);
+    if (!available || available === width) return;
+    width = available;
+    show(width);
+    holder.querySelector(".point")?.setAttribute("tabindex", "0");
+  }).observe(holder);
 }

@@ -1,7 +1,7 @@
 /** The charts and the table of what the explorer shows. */
 import { axisNote, COLOURS, draw, MIN_ENDS_WIDTH } from "../chat/charts.js";
-import { downloads, legendList, titleOf } from "../chat/figures.js";
-import { wireKeys } from "../chat/points.js";
+import { downloads, labelOf, legendList, titleOf } from "../chat/figures.js";
+import { whenResized, wireKeys } from "../chat/points.js";
 import { element } from "../common/dom.js";
 import { comma, t } from "../common/words.js";
 
@@ -102,23 +102,6 @@ export function chartOf(figures, view, chosen) {
     hasEnds: isLines && series.length > 1,
     height: HEIGHT,
   };
-}
-
-/** Draw again whenever the width changes. */
-function whenResized(holder, show) {
-  let width = 0;
-  new ResizeObserver(() => {
-    const available = Math.round(holder.clientWidth);
-    if (!available || available === width) return;
-    width = available;
-    show(width);
-    holder.querySelector(".point")?.setAttribute("tabindex", "0");
-  }).observe(holder);
-}
-
-function labelOf(chart) {
-  const kind = chart.kind === "bars" ? t("bars") : t("lines over the years");
-  return `${titleOf(chart)}: ${kind}. ${t("Use the arrow keys to move between figures.")}`;
 }
 
 const files = (...buttons) =>
