@@ -91,7 +91,7 @@ def gold_rows(path: Path) -> list[Row]:
                 bool(re.search(r"\d", text)) and not _HEADING.search(text.strip())
                 for text in texts[1:]
             )
-            body = body or 2 * figures > len(texts[1:]) > 0
+            body = body or 2 * figures >= len(texts[1:]) > 0
             if body and len(kept := tuple(filter(None, map(plain, texts)))) > 1:
                 rows.append(kept)
     return rows

@@ -70,8 +70,8 @@ class _Roles:
     labels: Sequence[str]
     columns: Sequence[str]
     comma: bool
-    countries_above: bool
-    """The columns' headings name countries, so the rows name indicators."""
+    subjects_above: bool
+    """The columns' headings name countries or places, so the rows name indicators."""
     key: int | None
     """The first level of several whose names tell all rows apart."""
 
@@ -256,8 +256,37 @@ def _roles(table: Table) -> _Roles:
             sample += filled
     _mark_codes(table, labels)
     comma = comma_decimals("\n".join(sample))
-    countries_above = len(above) > 1 and _are_countries(above)
-    return _Roles(labels, columns, comma, countries_above, key)
+    subjects_above = len(above) > 1 and _are_countries(above)
+    if not subjects_above and _rows_are_indicators(table, labels):
+        subjects_above = len(above) > 1 and all(map(_may_be_subject, above))
+    return _Roles(labels, columns, comma, subjects_above, key)
+
+
+def _rows_are_indicators(table: Table, labels: Sequence[str]) -> bool:
+    """Return whether the rows' labels call themselves indicators, or have units of
+    their own: "Population" above "Vaccinated (%)".
+    """
+    if "indicator" in labels:
+        return True
+    if list(labels) != ["name"]:
+        return False
+    names = _labels_of(table, 0)
+    units: list[str] = []
+    for name in names:
+        rest, unit = part_units(name)
+        if rest and unit is not None:
+            units.append(unit.text)
+    return len(set(units)) > 1 and 2 * len(units) >= len(names)
+
+
+def _may_be_subject(head: str) -> bool:
+    """Return whether a column's heading may name what its figures are of: it is no
+    year, unit or part of what is counted.
+    """
+    _, unit = part_units(head)
+    if unit is not None or _YEARS.search(head) or is_unnamed(head):
+        return False
+    return is_total(head) or not is_part(head)
 
 
 def _mark_codes(table: Table, labels: list[str]) -> None:
@@ -417,7 +446,7 @@ def _rows_are_items(
 ) -> bool:
     """Return whether the rows' labels say what is counted rather than of whom."""
     names_place = bool(texts["country"] or texts["place"])
-    if roles.countries_above:
+    if roles.subjects_above:
         return not names_place
     if names_place:
         return False
@@ -468,8 +497,9 @@ def _column_facts(path: Headings, roles: _Roles) -> _ColumnFacts:
     unit: HeadUnit | None = None
     subject = ""
     for place, head in enumerate(path):
-        if roles.countries_above and place == 0 and country_code(head):
-            subject = head
+        if roles.subjects_above and place == 0 and _may_be_subject(head):
+            if not is_total(head):
+                subject = head
             continue
         shown = _MARKS.sub("", head.replace("_", " "))
         rest, unit_of_head = part_units(shown)

@@ -165,6 +165,50 @@ def test_columns_of_countries_make_the_rows_indicators(tmp_path: Path) -> None:
 NO_FIGURES = ["2021-03-04", "12:30", "0123", "+254 700 1", "Zone 3", "12-15", "n/a"]
 
 
+@pytest.mark.parametrize("corner", ["Indicator", ""])
+def test_columns_of_places_are_subjects_above_indicators(
+    tmp_path: Path, corner: str
+) -> None:
+    table = sheet_table(
+        tmp_path,
+        ["Health profile, 2021"],
+        [corner, "Northgate", "Quarry Hill", "Total"],
+        ["Vaccinated children (%)", 81, 64, 74],
+        ["Malaria cases (thousands)", 1.5, 20, 21.5],
+    )
+    shown: list[tuple[object, ...]] = []
+    for subject, heading, label, *rest in facts(table):
+        shown.append((subject, label or heading, *rest))
+    assert shown == [
+        ("Northgate", "Vaccinated children", 81, "%", 2021),
+        ("Quarry Hill", "Vaccinated children", 64, "%", 2021),
+        ("", "Vaccinated children", 74, "%", 2021),
+        ("Northgate", "Malaria cases", 1500, "", 2021),
+        ("Quarry Hill", "Malaria cases", 20000, "", 2021),
+        ("", "Malaria cases", 21500, "", 2021),
+    ]
+
+
+def test_columns_of_parts_and_years_are_no_subjects(tmp_path: Path) -> None:
+    table = sheet_table(
+        tmp_path,
+        ["Indicator", "Baseline", "Target"],
+        ["Access to water (%)", 40, 80],
+        ["Farm income (US$)", 310, 500],
+    )
+    assert {subject for subject, *_ in facts(table)} == {""}
+
+
+def test_lines_about_a_csv_table_stand_above_and_below_it(tmp_path: Path) -> None:
+    content = (
+        "Production par culture\n(en milliers de tonnes)\n\n"
+        "Culture;2018;2019;2020;2021\n"
+        "Maïs;687,1;693,6;842,0;154,8\nRiz;627,0;795,6;449,8;832,8\nSource : ministère"
+    )
+    maize, *_ = facts(csv_table(tmp_path, content))
+    assert maize == ("Maïs", "Production par culture", "", 687100, "tonnes", 2018)
+
+
 @pytest.mark.parametrize("text", NO_FIGURES)
 def test_dates_codes_and_ranges_are_no_figures(tmp_path: Path, text: str) -> None:
     table = csv_table(tmp_path, f"Site,Households\nA,5\nB,6\nC,{text}\n")

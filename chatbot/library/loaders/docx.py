@@ -1,11 +1,12 @@
-"""Word files: headings to section paths, without headers, footers, deleted and hidden
- text. The XML
-is read here: python-docx leaves out content controls, tracked insertions and text
-boxes, which forms have.
+"""Word files: headings to section paths, without footers, deleted and hidden text. Of
+the headers those that tell parts of the document apart are read.
+
+The XML is read here: python-docx leaves out content controls, tracked insertions and
+text boxes, which forms have.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -49,6 +50,7 @@ _REFERENCE = "{http://schemas.openxmlformats.org/officeDocument/2006/relationshi
 _WHITE = re.compile(r"f[a-f]f[a-f]f[a-f]", re.IGNORECASE)
 _PRIVATE = {0xF000 + int(code, 16): sign for code, sign in SYMBOLS.items()}
 """Word stores what is typed in the font Symbol as private characters."""
+_WORD = re.compile(r"[^\W\d_]{3}")
 _EMBEDDED = "The embedded page"
 _SCRIPTS = {"superscript", "subscript"}
 _NOTES = ("footnote", "endnote")
@@ -89,6 +91,7 @@ class DocxLoader(OfficeLoader):
             dict(_notes(document)),
             numbering,
             document.part,
+            _volumes(document),
         )
         reader.read(document.element.body)
         sections = reader.outline.sections(keep_title=bool(reader.title))
@@ -105,6 +108,31 @@ class DocxLoader(OfficeLoader):
                 yield from filter(
                     None, map(paragraph_text, parse_part(part.blob).iter(w("p")))
                 )
+
+
+def _volumes(document: "Document") -> list[str]:
+    """Return what the header of each section says that those of others do not: "Volume
+    II: Inland Region". A section without a header has that of the one before.
+    """
+    headers: list[list[str]] = []
+    for section in document.element.body.iter(w("sectPr")):
+        if section.getparent().tag not in {w("pPr"), w("body")}:
+            continue
+        lines = headers[-1] if headers else []
+        for reference in section.iterchildren(w("headerReference")):
+            relation = document.part.rels.get(reference.get(_REFERENCE, ""))
+            if relation is None or relation.is_external:
+                continue
+            if reference.get(w("type")) == "default":
+                header = parse_part(relation.target_part.blob)
+                lines = list(map(paragraph_text, header.iter(w("p"))))
+        headers.append(lines)
+    common = set(headers[0]).intersection(*headers[1:]) if headers else set[str]()
+    volumes: list[str] = []
+    for lines in headers:
+        own = [line for line in lines if line not in common and _WORD.search(line)]
+        volumes.append(label(one_line(" ".join(own))))
+    return volumes
 
 
 def _notes(document: "Document") -> Iterator[tuple[tuple[str, str], str]]:
@@ -176,7 +204,8 @@ def _level(element: _Element, style_name: str) -> int | None:
 
 class WordReader:
     """``notes``: texts of footnotes and endnotes by kind and id. Each goes below the
-    paragraph that refers to it.
+    paragraph that refers to it. ``volumes``: what the header of each section adds to
+    its headings.
     """
 
     def __init__(
@@ -185,7 +214,9 @@ class WordReader:
         notes: Mapping[tuple[str, str], str],
         numbering: WordNumbering,
         part: Any,
+        volumes: Sequence[str] = (),
     ) -> None:
+        self._volumes = list(volumes)
         self._styles = styles
         self._notes = dict(notes)
         self._numbering = numbering
@@ -195,6 +226,11 @@ class WordReader:
         self.unread = 0
         """The number of embedded files in other formats."""
         self._after_item = False
+        self._begin_volume()
+
+    def _begin_volume(self) -> None:
+        if self._volumes:
+            self.outline.volume(self._volumes.pop(0))
 
     def read(self, parent: _Element) -> None:
         for block in children(parent):
@@ -227,6 +263,8 @@ class WordReader:
         for line in diagram_texts(paragraph, self._part):
             self.outline.add(f"- {line}", gap=LINE)
         self._notes_of(paragraph)
+        if properties is not None and properties.find(w("sectPr")) is not None:
+            self._begin_volume()
 
     def _notes_of(self, element: _Element) -> None:
         """Add the notes that an element refers to, each once: a hostile file may refer

@@ -30,7 +30,14 @@ from .sections import (
     on_page,
     one_line,
 )
-from .xlsx import MAX_CELLS, SheetNotes, drop_columns, fill_merged, sheet_sections
+from .xlsx import (
+    MAX_CELLS,
+    SheetNotes,
+    drop_columns,
+    fill_merged,
+    sheet_sections,
+    spare_columns,
+)
 
 _STANDARD = {
     name: name for name in ("office", "style", "text", "table", "presentation", "meta")
@@ -310,6 +317,8 @@ class _Reader:
         for left, top, right, bottom in merged:
             fill_merged(rows, left, top, right, bottom)
         drop_columns(rows, hidden, self.notes)
+        if not hidden:
+            drop_columns(rows, spare_columns(rows, merged), SheetNotes())
         yield from rows.values()
 
     def _cells(

@@ -46,9 +46,15 @@ class CsvLoader:
     def load(self, path: Path) -> Loaded:
         rows = [row for _, row in _rows(read_text(path), path.name)]
         start = _header_row(rows)
-        preface = "\n".join(tables.row_text((), row) for row in rows[:start])
+        above = [tables.row_text((), row) for row in rows[:start]]
+        preface = "\n".join(above)
+        title = tables.take_title(above)
         sections = tables.record_sections(
-            rows[start], rows[start + 1 :], name=path.name, note=preface
+            rows[start],
+            rows[start + 1 :],
+            name=path.name,
+            title=title,
+            note="\n".join(above),
         )
         placed = lay_out([Section((), preface), *sections])
         names = tables.column_names(rows[start], 0)
@@ -62,7 +68,8 @@ def _header_row(rows: Sequence[Sequence[str]]) -> int:
     """Return the place of the row that names the columns: lines about the table, of a
     cell or two, may stand above it.
     """
-    ((usual, _),) = Counter(map(len, rows[: 2 * _SAMPLE_ROWS])).most_common(1)
+    widths = _without_single_lines([len(row) for row in rows[: 2 * _SAMPLE_ROWS]])
+    ((usual, _),) = Counter(widths).most_common(1)
     few = 1
     if usual == 1:
         few = 0
@@ -128,15 +135,31 @@ def choose_delimiter(text: str) -> str:
         except csv.Error:  # a quotation mark within a cell
             widths = _first_widths(text, delimiter, strict=False)
             well_formed = False
-        width, times = Counter(widths).most_common(1)[0]
+        below = _without_single_lines(widths)
+        width, times = Counter(below).most_common(1)[0]
         share = times / len(widths)
-        # One name above: a line about the table if the rest agrees, a table of one
-        # column if it does not.
-        headed = widths[0] > 1 or (width > 2 and share > 0.8)
+        # One name above: a line about the table if the rows below agree, a table of one
+        # column if they do not.
+        headed = widths[0] > 1 or (width > 2 and times > 0.8 * len(below))
         if width > 1 and headed and (well_formed, share, width) > best_score:
             best = delimiter
             best_score = (well_formed, share, width)
     return best
+
+
+def _without_single_lines(widths: Sequence[int]) -> Sequence[int]:
+    """Return the numbers of cells of a table's rows, without the lines of one cell
+    above and below it. All of them, where these are the most.
+    """
+    start = 0
+    stop = len(widths)
+    while start < stop and widths[start] == 1:
+        start += 1
+    while stop > start and widths[stop - 1] == 1:
+        stop -= 1
+    if 2 * (stop - start) < len(widths):
+        return widths
+    return widths[start:stop]
 
 
 def _first_widths(text: str, delimiter: str, *, strict: bool) -> list[int]:

@@ -53,13 +53,17 @@ __all__ = [
     "row_sections",
     "row_text",
     "table_sections",
+    "take_title",
 ]
+_VOLUME = 0
+"""The level above all headings, of what a running head names."""
 PARAGRAPH = "\n\n"
 LINE = "\n"
 
 
 _ORDINAL = re.compile(r"[^\W\d_]{2,}|[eoªº]|\W*")
 """As in 1st and 17e, or a mark that is no sign of a number."""
+_NOTES = re.compile(r"\d+(?:\s*,\s*\d+)*")
 NOTED = re.compile(r"(?:\d[.,;:!?%)”’\"]+|[^\W\d_]{4}[.,;:!?)”’\"]*)$")
 """A figure raised behind it marks a note; CO2, km2 and m3 are shorter."""
 SUPERSCRIPTS = str.maketrans("0123456789+-−–n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻ⁿ")
@@ -72,7 +76,7 @@ def apart(text: str, before: str, *, lowered: bool = False) -> str:
     """
     signs = text.strip()
     raised = _SUBSCRIPTS if lowered else SUPERSCRIPTS
-    is_note = not lowered and signs.isdecimal() and NOTED.search(before)
+    is_note = not lowered and _NOTES.fullmatch(signs) and NOTED.search(before)
     if not (before[-1:].isdigit() or is_note) or _ORDINAL.fullmatch(signs):
         return text
     return (
@@ -106,6 +110,14 @@ class HeadingOutline:
             kept: name for kept, name in self._headings.items() if kept < level
         } | {level: text}
         self._parts.append((self._headings, []))
+
+    def volume(self, name: str) -> None:
+        """Begin what a running head names, above all headings; "" = it names nothing.
+        The headings go on.
+        """
+        if name != self._headings.get(_VOLUME, ""):
+            self._headings = self._headings | {_VOLUME: name}
+            self._parts.append((self._headings, []))
 
     def add(self, text: str, *, gap: str = PARAGRAPH) -> None:
         """Add a paragraph, a list item or a table. ``gap`` separates it from the text
@@ -176,6 +188,9 @@ class HeadingOutline:
             path = tuple(
                 headings[level] for level in sorted(headings) if level > lowest
             )
+            volume = headings.get(_VOLUME, "")
+            if volume and not any(name in volume or volume in name for name in path):
+                path = (volume, *path)
             table = self._tables.get(place)
             if table is None:
                 yield Section(path, "".join(texts))
@@ -255,17 +270,18 @@ def record_sections(
     rows: Iterable[Sequence[str]],
     *,
     name: str = "The table",
+    title: str = "",
     note: str = "",
 ) -> list[Section]:
     """Return `row_sections` of a whole file. An error calls the table ``name`` (the
-    file's name). ``note``: the lines above the table.
+    file's name). ``note``: the lines above the table but its ``title``.
 
     Raises:
         LoadError: no row has text. The message names the columns.
     """
     table = list(rows)
     names = column_names(header, max(map(len, table), default=0))
-    sections = row_sections(names, table, (), note=note)
+    sections = row_sections(names, table, (), title=title, note=note)
     if sections:
         return sections
     raise LoadError(
@@ -286,9 +302,9 @@ def table_sections(
     title, its rows, and the lines below it. ``by_row``: a section for each row.
     ``header`` names its columns; without it the rows are lines of text.
     """
-    title = ""
-    if captions and label(captions[0]) and not unit_line(captions[0]):
-        title, *captions = captions
+    captions = list(captions)
+    title = take_title(captions)
+    if title:
         path = (*path, title)
     # A unit stands in each row's passage.
     shown = [line for line in captions if not unit_line(line)]
@@ -313,6 +329,13 @@ def table_sections(
         yield Section(path, rows_text(rows), rows=rows)
         notes += empty_columns(names, table)
     yield Section(path, "\n".join(notes))
+
+
+def take_title(captions: list[str]) -> str:
+    """Take the title of a table from the lines above it; "" if they have none."""
+    if captions and label(captions[0]) and not unit_line(captions[0]):
+        return captions.pop(0)
+    return ""
 
 
 def row_sections(

@@ -4,7 +4,7 @@ their columns.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -16,7 +16,14 @@ from ...domain import Section
 from ...domain.errors import LoadError
 from . import grid
 from . import sections as tables
-from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, OfficeLoader, left_out
+from .office import (
+    COLUMNS_NOTE,
+    ROWS_NOTE,
+    SHEETS_NOTE,
+    OfficeLoader,
+    left_out,
+    parse_part,
+)
 
 MAX_CELLS = 5_000_000
 """Including empty ones: for a cell far out, openpyxl fills its row and the rows above
@@ -49,6 +56,7 @@ class XlsxLoader(OfficeLoader):
     def read(
         self, document: Any, path: Path
     ) -> tuple[str, list[Section], None, list[str]]:
+        _mark_raised(document)
         sections: list[Section] = []
         notes = SheetNotes()
         for sheet in document.worksheets:
@@ -59,6 +67,39 @@ class XlsxLoader(OfficeLoader):
             else:
                 notes.hidden[SHEETS_NOTE] += 1
         return "", sections, None, notes.sentences()
+
+
+_STRINGS = "xl/sharedStrings.xml"
+
+
+def _mark_raised(document: Any) -> None:
+    """Write raised figures in the texts of cells as marks of notes: "Population²",
+    which openpyxl joins to "Population2".
+    """
+    archive = document._archive
+    if _STRINGS not in archive.namelist():
+        return
+    content = archive.read(_STRINGS)
+    sheets = document.worksheets
+    if b"superscript" not in content or not sheets:
+        return
+    texts = sheets[0]._shared_strings
+    for place, item in enumerate(parse_part(content).iterchildren("{*}si")):
+        written = _rich_text(item)
+        if written and place < len(texts):
+            texts[place] = written
+
+
+def _rich_text(item: Any) -> str:
+    """Return a text of several styles; "" if it has but one."""
+    written = ""
+    for run in item.findall("{*}r"):
+        text = "".join(part.text or "" for part in run.findall("{*}t"))
+        align = run.find("{*}rPr/{*}vertAlign")
+        if align is not None and align.get("val") == "superscript":
+            text = tables.apart(text, written)
+        written += text
+    return written
 
 
 FORMULAS_NOTE = (
@@ -118,6 +159,9 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
             ):
                 formulas.append((cell["row"], cell["column"]))
                 cell["value"] = None
+            inline = element.find("{*}is")
+            if inline is not None:
+                cell["value"] = _rich_text(inline) or cell["value"]
             return cell
 
     rows: dict[int, list[str]] = {}
@@ -168,10 +212,12 @@ def _shown_rows(
     """Yield the visible rows without hidden columns, and an empty one where rows are
     missing. ``formulas``: cells without a result, by row and column.
     """
-    if parser.merged_cells:
-        for merged in parser.merged_cells.mergeCell:
-            fill_merged(rows, *merged.bounds)
     hidden = _hidden_columns(parser)
+    ranges: list[tuple[int, int, int, int]] = []
+    if parser.merged_cells:
+        ranges += [merged.bounds for merged in parser.merged_cells.mergeCell]
+    for bounds in ranges:
+        fill_merged(rows, *bounds)
     for row, column in formulas:
         if row in hidden_rows or column in hidden:
             continue
@@ -180,12 +226,36 @@ def _shown_rows(
             rows[row] = []
     notes.hidden[ROWS_NOTE] += len(hidden_rows)
     drop_columns(rows, hidden, notes)
+    if not hidden:
+        drop_columns(rows, spare_columns(rows, ranges), SheetNotes())
     last = 0
     for number in sorted(rows.keys() - hidden_rows):
         if number > last + 1 and not hidden_rows.issuperset(range(last + 1, number)):
             yield []
         last = number
         yield rows[number]
+
+
+def spare_columns(
+    rows: dict[int, list[str]], ranges: Sequence[tuple[int, int, int, int]]
+) -> set[int]:
+    """Return the columns, from 1, between others that are empty, or of which every text
+    is that of a cell merged with its neighbour on the left.
+    """
+    filled = Counter[int]()
+    for texts in rows.values():
+        filled.update(at for at, text in enumerate(texts, start=1) if text)
+    covered = Counter[int]()
+    for left, top, right, bottom in ranges:
+        if bottom - top >= len(rows):
+            continue
+        for number in range(top, bottom + 1):
+            texts = rows.get(number, [])
+            for at in range(left + 1, min(right, len(texts)) + 1):
+                covered[at] += bool(texts[at - 1])
+    first = min(filled, default=1)
+    last = max(filled, default=0)
+    return {at for at in range(first, last + 1) if covered[at] == filled[at]}
 
 
 def drop_columns(
@@ -270,7 +340,7 @@ def sheet_sections(
     """
     header: list[str] = []
     captions: list[str] = []
-    for filled, block in groupby(rows, key=bool):
+    for filled, block in groupby(_with_one_label(list(rows)), key=bool):
         if not filled:
             continue
         table = list(block)
@@ -279,6 +349,7 @@ def sheet_sections(
             captions.append(table.pop(0)[start])
         if not table:
             continue
+        width = max(map(len, table))
         # Below another table, a header is a row in which a name stands above a number.
         below = zip(table[0], table[1] if len(table) > 1 else (), strict=False)
         named = not header or any(
@@ -287,7 +358,7 @@ def sheet_sections(
         )
         if names := grid.heading_rows(table, start) if named else []:
             header = names
-        elif start < grid.first_filled(header) or max(map(len, table)) > len(header):
+        elif start + 1 < grid.first_filled(header) or len(header) < width:
             header = []
         if not header:
             notes.headless.append(name)
@@ -296,6 +367,37 @@ def sheet_sections(
         )
         captions = []
     yield Section((name,), "\n".join(captions))
+
+
+def _with_one_label(rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows of a sheet with their first columns joined, where each row has a
+    label in one of them at most: labels are indented by columns.
+    """
+    width = max(map(len, rows), default=0)
+    count = 0
+    is_filled = [False] * len(rows)
+    while count < width:
+        labelled: list[int] = []
+        for number, row in enumerate(rows):
+            text = row[count] if count < len(row) else ""
+            if text and (is_filled[number] or tables.is_number(text)):
+                labelled = []
+                break
+            if text:
+                labelled.append(number)
+        else:
+            count += 1
+            for number in labelled:
+                is_filled[number] = True
+            continue
+        break
+    if count < 2:
+        return rows
+    joined: list[list[str]] = []
+    for row in rows:
+        label = "".join(row[:count])
+        joined.append([label, *row[count:]] if row else row)
+    return joined
 
 
 _WHITE = "FFFFFFFF"

@@ -142,6 +142,24 @@ def test_merged_and_nested_cells(tmp_path: Path) -> None:
     assert sections(load(tmp_path, write)) == [((), text), ((), "Note")]
 
 
+def test_headers_that_tell_sections_apart_name_their_parts(tmp_path: Path) -> None:
+    def write(document: Document) -> None:
+        for volume in ("Volume I: Coast", "Volume II: Inland"):
+            section = document.sections[-1]
+            if volume.startswith("Volume II:"):
+                section = document.add_section()
+            section.header.is_linked_to_previous = False
+            section.header.paragraphs[0].text = volume
+            section.header.add_paragraph("Ministry of Fisheries")
+            document.add_heading("Catch", 1)
+            document.add_paragraph(f"Of {volume}.")
+
+    assert sections(load(tmp_path, write)) == [
+        (("Volume I: Coast", "Catch"), "Of Volume I: Coast."),
+        (("Volume II: Inland", "Catch"), "Of Volume II: Inland."),
+    ]
+
+
 def test_a_frame_around_text_is_no_table(tmp_path: Path) -> None:
     def write(document: Document) -> None:
         cell = document.add_table(1, 1).cell(0, 0)

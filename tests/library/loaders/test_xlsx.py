@@ -12,6 +12,8 @@ from zipfile import ZipFile
 import openpyxl
 import pytest
 from openpyxl import Workbook
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 
 from chatbot.domain import Loaded
 from chatbot.domain.errors import LoadError
@@ -139,6 +141,55 @@ def test_captions_notes_and_a_second_table(tmp_path: Path) -> None:
         (("Data", "Population"), "Source: UN"),
         (("Data", "Quito"), "City: Quito; Height: 2850; Rivers: 3"),
         (("Data", "Lima"), "City: Lima; Height: 154; Rivers: 3"),
+    ]
+
+
+def test_labels_indented_by_columns_and_empty_columns_between(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path,
+        [None, None, "April", None, "May", None, "Total"],
+        ["Opening balance", None, 0, None, 7, None, 7],
+        ["Income"],
+        [None, "Collections", 2, None, 3, None, 5],
+        [],
+        [None, "Total income", 2, None, 3, None, 5],
+    )
+    assert [text.partition("; ")[2] for text in texts(loaded)] == [
+        "April: 0; May: 7; Total: 7",
+        "April: 2; May: 3; Total: 5",
+        "April: 2; May: 3; Total: 5",
+    ]
+    assert loaded.sections[1].path == ("Data", "Income", "Collections")
+
+
+def test_a_column_of_merged_cells_only_is_no_column(tmp_path: Path) -> None:
+    def change(workbook: Workbook) -> None:
+        for row in (1, 2, 3):
+            workbook.worksheets[0].merge_cells(f"B{row}:C{row}")
+
+    rows = [
+        ["Town", "Girls", None, "Boys"],
+        ["Quito", 4, None, 5],
+        ["Lima", 6, None, 7],
+    ]
+    loaded = load(tmp_path, *rows, change=change)
+    assert texts(loaded) == [
+        "Town: Quito; Girls: 4; Boys: 5",
+        "Town: Lima; Girls: 6; Boys: 7",
+    ]
+
+
+def test_raised_figures_are_marks_of_notes(tmp_path: Path) -> None:
+    def change(workbook: Workbook) -> None:
+        raised = InlineFont(vertAlign="superscript")
+        sheet = workbook.worksheets[0]
+        sheet["B1"] = CellRichText("Population", TextBlock(raised, "2"))
+        sheet["A2"] = CellRichText("Quito", TextBlock(raised, "6, 7"))
+
+    loaded = load(tmp_path, ["Town", None], [None, 4], ["Lima", 6], change=change)
+    assert texts(loaded) == [
+        "Town: Quito [6, 7]; Population²: 4",
+        "Town: Lima; Population²: 6",
     ]
 
 
