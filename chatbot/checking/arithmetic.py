@@ -27,11 +27,11 @@ __all__ = [
     "as_points",
     "fractions",
     "group_results",
-    "is_proven",
     "is_result",
     "names_operation",
     "operations_of",
     "pair_results",
+    "proven_amount",
     "row_groups",
 ]
 
@@ -44,7 +44,7 @@ _FRACTION = re.compile("|".join(f"({words})" for words in FRACTIONS))
 _FRACTION_VALUES = list(FRACTIONS.values())
 _EDITION = re.compile(r"\d+| \n.*", re.DOTALL)
 _CHANGES = {"increase", "decrease"}
-_ALWAYS = frozenset({"sum", "difference", "ratio", "product", *_CHANGES})
+_ALWAYS = frozenset({"sum", "difference", "ratio", "quotient", "product", *_CHANGES})
 
 
 def operations_of(words: str) -> frozenset[str]:
@@ -89,26 +89,29 @@ def as_points(claim: Amount, words: str) -> Amount | None:
     return claim._replace(measure="share", size=PERCENT)
 
 
-def is_proven(
+def proven_amount(
     claim: Amount, results: Collection[Decimal], *, is_named: bool = False
-) -> bool:
-    """Return whether a claim is one of some results, and not by accident.
+) -> Amount | None:
+    """Return a claim that is one of some results, and not by accident, with the exact
+    result as its value; None if it is none.
 
     ``is_named``: the answer itself names the figures that the results are of.
     """
     max_chance = BOUNDS["chance_named"] if is_named else BOUNDS["chance"]
     sizes = {abs(result / (claim.size or 1)) for result in results}
     for value in map(abs, claim.figure.values):
-        if not any(_says(claim, value, size) for size in sizes):
+        exact = {size for size in sizes if _says(claim, value, size)}
+        if not exact:
             continue
+        figure = claim.figure._replace(values=frozenset(exact))
         if not value:
-            return True
+            return claim._replace(figure=figure)
         step = Decimal(1).scaleb(int(value.normalize().as_tuple().exponent))
         comparable = [size for size in sizes if value / 2 <= size <= value * 2]
         different = {size.quantize(step) for size in comparable}
         if len(different) * step / value <= max_chance:
-            return True
-    return False
+            return claim._replace(figure=figure)
+    return None
 
 
 def is_result(claim: Amount, result: Decimal) -> bool:
@@ -131,6 +134,10 @@ def pair_results(
     """Yield the operations on two figures in this order, and what they give."""
     if not first.size or not second.size:
         return
+    is_of_first = claim.measure and claim.measure == first.measure != second.measure
+    if is_of_first and second.base:
+        # So many dollars a head.
+        yield "quotient", first.base * second.size / second.base
     if not first.measures_as(second):
         if first.measure == "share" and claim.measures_as(second):
             yield "product", first.base * second.base
@@ -214,11 +221,13 @@ def row_groups(
 ) -> Iterator[tuple[str, list[Amount]]]:
     """Yield the figures of passages that belong together, and what they are: the years
     of a "series", the "parts" of a heading, the same row of several "places", several
-    "topics" of one year, the rows that the claim means.
+    "topics" of one year, the rows that the claim means, a "pair" of them: the newest
+    figures of a row in two places, of whatever years.
 
     ``years``: those of the claim.
     """
     groups = defaultdict[tuple[object, ...], list[PassageRow]](list)
+    newest = defaultdict[tuple[object, ...], dict[str, PassageRow]](dict)
     for source in cited:
         title = _EDITION.sub("", source.where)
         for row in source.rows[: int(BOUNDS["rows"])]:
@@ -231,8 +240,16 @@ def row_groups(
             groups["places", row.heading, row.label, when].append(row)
             if row.heading == source.heading:
                 groups["topics", title, row.label, when].append(row)
-            if is_meant(row):
+            meant = is_meant(row)
+            if meant:
                 groups["meant",].append(row)
+            if not years and (meant or not row.label):
+                known = newest[row.heading, row.label].setdefault(title, row)
+                if _last_year(row) > _last_year(known):
+                    newest[row.heading, row.label][title] = row
+    for by_place in newest.values():
+        if len(by_place) == 2:
+            yield "pair", [row.amount for row in by_place.values()]
     for (kind, *_), rows in groups.items():
         spans = _spans(rows, years) if kind == "series" else [rows]
         for span in spans:
@@ -259,7 +276,7 @@ def _spans(
 
 
 def _last_year(row: PassageRow) -> int:
-    return max(row.amount.years)
+    return max(row.amount.years, default=0)
 
 
 A_SHARE = Amount(Figure("", 0, 0, frozenset(), "%"), "share", PERCENT, frozenset(), 0)

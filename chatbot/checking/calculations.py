@@ -2,7 +2,7 @@
 beside it, or from those of the cited passages.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -13,16 +13,16 @@ from .arithmetic import (
     as_points,
     fractions,
     group_results,
-    is_proven,
     names_operation,
     operations_of,
+    proven_amount,
     row_groups,
 )
 from .clauses import Clause
 from .contradictions import Defect
 from .evidence import Evidence, PassageRow, Sentence, is_supported
 from .foreign import Headings
-from .wording import LIMITS
+from .wording import BOUNDS, LIMITS
 
 __all__ = ["MAX_CELLS", "Calculations", "is_undecided"]
 
@@ -66,18 +66,27 @@ class Calculations:
     _terms_of: dict[object, _Terms] = field(default_factory=dict)
     _named: dict[str, list[Amount]] = field(default_factory=dict)
     _carried: list[Amount] = field(default_factory=list)
+    _computed: list[Amount] = field(default_factory=list)
 
     def carry(self, supported: Iterable[Amount]) -> None:
         """Keep the figures of a sentence: a later one may be their difference."""
         of_sentence = [amount for amount in supported if not amount.figure.year]
         self._carried = [*self._carried, *of_sentence][-MAX_CARRIED:]
+        self._terms_of.clear()
 
-    def has(self, clause: Clause, claim: Amount, cited: Sequence[Evidence]) -> bool:
-        """Return whether a figure is calculated from those that its sentence names, the
-        sentences before it, or the cited passages.
+    def carry_computed(self, computed: Iterable[Amount]) -> None:
+        """Keep figures that are calculated themselves, with their exact values."""
+        self._computed = [*self._computed, *computed][-MAX_CARRIED:]
+        self._terms_of.clear()
+
+    def result(
+        self, clause: Clause, claim: Amount, cited: Sequence[Evidence]
+    ) -> Amount | None:
+        """Return a figure that is calculated from those that its sentence names, the
+        sentences before it, or the cited passages, with the exact value; else None.
         """
         if claim.figure.year:
-            return False
+            return None
         terms = self._terms(clause, cited)
         operations = terms.operations
         points = as_points(claim, clause.words)
@@ -86,22 +95,41 @@ class Calculations:
             operations &= {"difference", "mean"}
         for group in terms.named:
             results = group_results(claim, group, operations)
-            if is_proven(claim, results, is_named=True):
-                return True
+            proven = proven_amount(claim, results, is_named=True)
+            if proven is not None:
+                return proven
         # A sentence that names what it compares means no other figures, and the figure
         # of another year is not calculated.
         compares = operations.isdisjoint({"sum", "mean"})
-        if compares and group_results(claim, terms.named[0], operations):
-            return False
+        compared = terms.named[0]
+        if points is not None:
+            compared = [amount for amount in compared if amount.measure == "share"]
+        of_kind = operations - {"quotient"}
+        if compares and group_results(claim, compared, of_kind):
+            return None
         if any(source.amounts_like(claim) for source in cited):
-            return False
+            return None
         for kind, group, allowed in terms.of_passages(operations):
             # Two rows that the sentence means are as good as named.
-            is_named = kind == "meant" and len(group) == 2
+            is_named = kind == "pair" or (kind == "meant" and len(group) == 2)
             results = group_results(claim, group, allowed)
-            if is_proven(claim, results, is_named=is_named):
-                return True
-        return False
+            proven = proven_amount(claim, results, is_named=is_named)
+            if proven is not None:
+                return proven
+        return proven_amount(claim, self._with_computed(claim, operations, cited))
+
+    def _with_computed(
+        self, claim: Amount, operations: Collection[str], cited: Sequence[Evidence]
+    ) -> set[Decimal]:
+        """Return what the calculated figures before a claim give with one row of the
+        passages each.
+        """
+        results: set[Decimal] = set()
+        for source in cited:
+            for row in source.rows[: int(BOUNDS["group"])]:
+                for computed in self._computed:
+                    results |= group_results(claim, [computed, row.amount], operations)
+        return results
 
     def names_terms(self, sentence: str) -> bool:
         """Return whether a sentence has the figures that its own may be computed of."""
@@ -132,7 +160,8 @@ class Calculations:
             named = self._named_in(clause.sentence)
             groups = list(self._groups(clause, named, cited))
             operations = operations_of(clause.sentence)
-            terms = _Terms(operations, [named, own, [*self._carried, *named]], groups)
+            carried = [*self._carried, *self._computed, *named]
+            terms = _Terms(operations, [named, own, carried], groups)
             # Only the last clause is asked for again, once for each of its figures.
             self._terms_of = {key: terms}
         return self._terms_of[key]

@@ -154,11 +154,23 @@ def _turned_pairs(
         until = position + 1
         if not first or not second or not _are_comparable(first, second):
             continue
+        if _begins_span(tokens, next_position):
+            continue
         sign, orders = _orders(before, first, between, second)
         if change.is_same:
             orders |= {(first, second)}
         if not all(_fits(change._replace(sign=sign), *order) for order in orders):
             yield Defect("direction", tokens[next_position].text)
+
+
+def _begins_span(tokens: Sequence[Token], position: int) -> bool:
+    """Return whether a figure is the first of two: "from 11.8 % in 2010 to 5 %"."""
+    if not any(
+        token.key == "from" for token in tokens[max(0, position - 2) : position]
+    ):
+        return False
+    behind = takewhile(lambda token: token.key != "#", tokens[position + 1 :])
+    return any(token.key == "to" for token in behind)
 
 
 def _are_comparable(first: Amount, second: Amount) -> bool:

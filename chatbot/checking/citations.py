@@ -7,7 +7,7 @@ difference that changes the meaning counts (`contradictions`). A figure that is 
 converted or calculated from cited figures is supported. In doubt nothing is marked.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,6 +17,7 @@ from ..domain.figures import GlossaryEntry
 from ..language.analysis import analyzer
 from ..language.characters import lowered
 from ..language.figures import comma_decimals
+from ..language.sentences import sentences
 from ..language.statements import statements
 from .amounts import Amount, amounts
 from .calculations import MAX_CELLS
@@ -86,7 +87,9 @@ def check(
     headings = headings_of(tuple(glossary))
     foreign = Foreign(evidence, question, response, headings)
     cells = _cells_of(in_order, evidence, comma=comma_decimals(response))
-    checker = ClauseChecker(foreign, question, response, is_silent, cells)
+    checker = ClauseChecker(
+        foreign, question, response, is_silent, cells, list(_computed(context))
+    )
     unread = {*cited} - {*evidence}
     # Some answers say the same again and again.
     check_once = cache(checker.check)
@@ -111,6 +114,20 @@ def check(
         answered=_is_answered(in_order, passages.values(), is_silent),
         abstains=bool(in_order and is_silent(in_order[0].words)),
     )
+
+
+def _computed(context: Context) -> Iterator[Amount]:
+    """Yield the figures of the program's own tables that no passage has: counts of what
+    they list, differences, means.
+    """
+    shown = "\n".join(passage.hit.chunk.text for passage in context.passages)
+    for line in "\n".join(context.computed).splitlines():
+        for sentence in sentences(line):
+            is_cited = bool(cited_numbers(sentence))
+            for amount in amounts(without_numbers(sentence), comma=False):
+                is_copied = is_cited and amount.figure.text in shown
+                if not is_copied and not amount.figure.year:
+                    yield amount
 
 
 def _says_nothing(words: str) -> bool:

@@ -69,7 +69,8 @@ class ClauseChecker:
     """Checks the clauses of one answer in their order.
 
     ``is_silent``: whether words say that the passages have nothing. ``cells``: what is
-    known of the cells of the answer's tables.
+    known of the cells of the answer's tables. ``computed``: figures that the program
+    itself has computed.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class ClauseChecker:
         response: str,
         is_silent: Callable[[str], bool],
         cells: CheckedCells,
+        computed: Sequence[Amount],
     ) -> None:
         self._foreign = foreign
         self._evidence = foreign.evidence
@@ -86,6 +88,7 @@ class ClauseChecker:
         self._cells = cells
         self._comma = comma_decimals(response)
         self._given_numbers = _given_numbers(question)
+        self._computed = computed
         self._calculations = Calculations(
             list(self._evidence.values()), foreign.headings, self._comma
         )
@@ -201,27 +204,58 @@ class ClauseChecker:
         in_dates = _positions_in(whole_dates)
         supported = [amount for amount in claimed if is_supported(amount, cited)]
         texts = frozenset(_text_of(amount, words) for amount in supported)
-        carried = list(supported)
+        unproven: list[Amount] = []
         for amount in claimed:
             if _text_of(amount, words) in texts or self._is_given(amount):
                 continue
-            if not _is_claim(amount, words, in_dates):
-                continue
-            is_sparse = len(missing) < MAX_MISSING
-            if is_sparse and self._calculations.has(clause, amount, cited):
-                carried.append(amount)
-                continue
+            if _is_claim(amount, words, in_dates):
+                unproven.append(amount)
+        if len(unproven) <= MAX_MISSING:
+            unproven = self._not_proven(clause, unproven, cited)
+        self._calculations.carry(supported)
+        for amount in unproven:
             defect = Defect(_kind_of_missing(amount, cited), amount.figure.text)
             missing.append((amount.figure.start, defect))
-        self._calculations.carry(carried)
         missing += self._missing_report_years(words, cited)
         by_text = {defect.text: defect for _, defect in sorted(missing)}
         return list(by_text.values()), texts
 
+    def _not_proven(
+        self, clause: Clause, claims: Sequence[Amount], cited: Sequence[Evidence]
+    ) -> list[Amount]:
+        """Return the claims that are not calculated: a figure may be calculated from
+        another that stands behind it.
+        """
+        left = list(claims)
+        for _ in range(2):
+            unproven: list[Amount] = []
+            computed: list[Amount] = []
+            for claim in left:
+                result = self._calculations.result(clause, claim, cited)
+                if result is None:
+                    unproven.append(claim)
+                else:
+                    computed.append(result)
+            self._calculations.carry_computed(computed)
+            left = unproven
+            if not left or not computed:
+                break
+        return left
+
     def _is_given(self, amount: Amount) -> bool:
-        """Return whether the question itself has a number."""
+        """Return whether the question itself has a number, or the program computed the
+        figure.
+        """
         figure = amount.figure
-        return figure.bare and not figure.values.isdisjoint(self._given_numbers)
+        if figure.bare and not figure.values.isdisjoint(self._given_numbers):
+            return True
+        return self._is_computed(amount)
+
+    def _is_computed(self, amount: Amount) -> bool:
+        for computed in self._computed:
+            if amount.measure == computed.measure and amount.agrees(computed):
+                return True
+        return False
 
     def _missing_report_years(
         self, words: str, cited: Sequence[Evidence]
@@ -250,6 +284,7 @@ class ClauseChecker:
             amount
             for amount in stated
             if amount.figure.values.isdisjoint(self._given_numbers)
+            and not self._is_computed(amount)
         ]
         if _is_bare(words, claims) or _is_label(clause, words, claims):
             return False
@@ -266,7 +301,7 @@ class ClauseChecker:
         """Return the figures that the answer does not calculate itself."""
         if len(claimed) > MAX_CELLS:
             return claimed
-        return [one for one in claimed if not self._calculations.has(clause, one, ())]
+        return self._not_proven(clause, claimed, ())
 
     def _is_foreign(self, sentence: Sentence, following: Sequence[Evidence]) -> bool:
         """Return whether a sentence without a [n] names something that the next source

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from .amounts import Amount
-from .arithmetic import is_proven, is_result, pair_results
+from .arithmetic import is_result, pair_results, proven_amount
 from .wording import BOUNDS
 
 __all__ = ["CellPlace", "CheckedCells", "check_cells"]
@@ -78,7 +78,7 @@ def _right_cells(
         if count > 1 and best in given:
             right[cell] = is_result(figures[cell], given[best])
         # A single cell may be some result by accident.
-        elif is_proven(figures[cell], given.values(), is_named=True):
+        elif proven_amount(figures[cell], given.values(), is_named=True):
             right[cell] = True
     return right
 

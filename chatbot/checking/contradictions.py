@@ -11,7 +11,8 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ..domain.chat import MarkKind
-from .evidence import Evidence, Sentence, Token
+from ..language.figures import MONTHS
+from .evidence import GENERAL, Evidence, Sentence, Token
 from .wording import LIMITS, stems
 
 MIN_REPETITION_SHARE = 0.65
@@ -194,12 +195,22 @@ def _capitalised(clause: Sequence[Token], start: int, end: int) -> list[Token]:
     names: list[Token] = []
     for position in range(start, end):
         token = clause[position]
-        if not token.is_capital:
+        if not token.is_capital or _is_in_date(clause, position):
             continue
         follows_name = position > 0 and clause[position - 1].is_capital
         if token.key not in _STAND_INS or follows_name:
             names.append(token)
     return names
+
+
+def _is_in_date(tokens: Sequence[Token], position: int) -> bool:
+    """Return whether a word is a month beside its day or year: dates are compared by
+    themselves.
+    """
+    if tokens[position].text.lower() not in MONTHS:
+        return False
+    beside = tokens[max(0, position - 1) : position + 2]
+    return any(token.amount is not None for token in beside)
 
 
 def _is_another_name(
@@ -235,7 +246,8 @@ def _names_among(
     names: list[Token] = []
     for token in tokens:
         is_name = beside_name or not token.is_first or token.key in proper
-        if token.is_capital and is_name:
+        # "That government" may be any that was named before.
+        if token.is_capital and is_name and token.key not in GENERAL:
             names.append(token)
     return names
 

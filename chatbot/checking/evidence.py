@@ -412,6 +412,7 @@ def _rows(
     a list shares.
     """
     under = defaultdict[str, list[tuple[frozenset[str], Amount]]](list)
+    unnamed: set[int] = set()
     places = [
         (statement, index)
         for statement in statements
@@ -437,6 +438,10 @@ def _rows(
                     else f"{figure.label} {_written_out(figure.label, heading)}"
                 )
                 under[heading].append((keys_of(words), amount))
+                if not figure.label and WORD.search(
+                    statement.text, 0, amount.figure.start
+                ):
+                    unnamed.add(id(amount))
                 break
     for heading, labelled in under.items():
         # The labels of 60 figures under one heading tell them apart.
@@ -448,6 +453,9 @@ def _rows(
         }
         for label, amount in labelled:
             siblings = labels - {label}
+            if id(amount) in unnamed:
+                # What it counts stands in the words before it, and is not known.
+                siblings = frozenset()
             yield PassageRow(heading, label, siblings, amount)
 
 

@@ -28,6 +28,7 @@ _COMPARED = pattern(r"\b(?:{compares}|{negates})\W+(?:\w+\W+){0,2}$")
 _PART_END = re.compile(r"[,;:] |\b(?:and|while|whereas|but|against|versus) ")
 _INCOME = stems("income")
 _SPENDING = stems("spending")
+_WHOLE = stems("whole")
 
 
 class _StatedFigure(NamedTuple):
@@ -220,11 +221,9 @@ def _readings(
     clause: Sentence, figures: Sequence[_StatedFigure], words: Sequence[_Word]
 ) -> list[list[int]]:
     """Return the ways in which words may be of figures, by the figures' numbers: of the
-    next one, of the one before, or of the only one within commas. A way in which a
-    telling word is of no figure does not count.
+    next one, of the one before, or of the only one within commas or behind the next
+    one. A way in which a telling word is of no figure does not count.
     """
-    if len(figures) == 1:
-        return [[0] * len(words)]
     starts = [figure.amount.figure.start for figure in figures]
     ends = [figure.amount.end for figure in figures]
     cuts = [match.end() for match in _PART_END.finditer(lowered(clause.text))]
@@ -233,14 +232,30 @@ def _readings(
     next_ones: list[int] = []
     last_ones: list[int] = []
     only_ones: list[int] = []
+    led_ones: list[int] = []
     for word in words:
         next_ones.append(bisect_left(starts, word.start))
         last_ones.append(bisect_right(ends, word.start) - 1)
-        only_ones.append(only.get(bisect_right(cuts, word.start), -1))
-    readings = [next_ones, last_ones, only_ones]
+        part = bisect_right(cuts, word.start)
+        only_ones.append(only.get(part, -1))
+        if part not in parts:
+            # "..., of the men, 7.3 %".
+            part += 1
+        led_ones.append(only.get(part, -1))
+    readings = [next_ones, last_ones, only_ones, led_ones]
     numbers = range(len(figures))
     possible = [owners for owners in readings if _are_owned(words, owners, numbers)]
-    return possible or readings[:2]
+    possible = possible or readings[:2]
+    if len(figures) == 1:
+        possible = [[0] * len(words)]
+    totals: set[int] = set()
+    for word, owner in zip(words, only_ones, strict=True):
+        if word.key in _WHOLE:
+            totals.add(owner)
+    if totals.issuperset(numbers):
+        # Each is called a total beside it: words elsewhere are of none of them.
+        possible.append(only_ones)
+    return possible
 
 
 def _are_owned(words: Sequence[_Word], owners: Sequence[int], numbers: range) -> bool:

@@ -748,11 +748,13 @@ class Quotation:
 @dataclass(frozen=True, slots=True)
 class Context:
     """The numbered passages that fit the token budget. ``reports``: of how many they
-    are a selection, 0 = not known.
+    are a selection, 0 = not known. ``computed``: the tables that the program has
+    computed from the figures of the reports, with numbers of passages.
     """
 
     passages: tuple[Passage, ...] = ()
     reports: int = 0
+    computed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class Verify:
                 shape,
                 turn.question.search_text,
                 passages="\n\n".join(
-                    [*_shown(sentences, passages), *_computed(turn, passages)]
+                    [*_shown(sentences, passages), *_computed(draft, passages)]
                 ),
                 sentences=_listed(sentences),
             )
@@ -91,16 +91,14 @@ def _shown(
     return shown
 
 
-def _computed(turn: Turn, passages: Mapping[int, Passage]) -> list[str]:
+def _computed(draft: Draft, passages: Mapping[int, Passage]) -> list[str]:
     """Return the tables that the program computed for the answer, with the numbers that
     it gives their passages: they prove a rank or a superlative, which no passage says.
     """
-    if turn.dialogue is None:
-        return []
     numbers = {passage.number: number for number, passage in passages.items()}
     return [
         f"{COMPUTED}\n{inert(with_numbers(table, numbers))}"
-        for table in turn.dialogue.tables
+        for table in draft.context.computed
     ]
 
 

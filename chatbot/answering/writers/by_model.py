@@ -31,4 +31,5 @@ class AnswerOfPlan(Prose):
         """Return the passages that the dialogue has chosen."""
         assert turn.dialogue is not None, "the stage `plan` has run"
         passages = tuple(turn.dialogue.passages)
-        return Context(passages, reports=turn.scope.documents)
+        computed = tuple(turn.dialogue.tables)
+        return Context(passages, turn.scope.documents, computed)

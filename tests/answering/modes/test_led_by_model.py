@@ -94,6 +94,21 @@ class TestCalls:
             assert numbers[rank] == country
         assert given.citations[0].hit.chunk.country_name == "Kenya"
 
+    def test_what_the_program_counted_in_an_earlier_round_is_no_wrong_figure(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        ranked = {"indicators": ["Population"], "steps": [{"op": "rank"}], "more": True}
+        counted = "Of the 2 countries with a figure Kenya has most inhabitants [1]."
+        server.chat(calls(("figures", ranked)), calls(search(GOLD)), Reply([counted]))
+        assert not ask(led, "Where do most people live?").marks
+        server.chat(
+            calls(("figures", ranked)),
+            calls(search(GOLD)),
+            Reply([counted.replace("2", "7")]),
+        )
+        (mark,) = ask(led, "In which of them do most people live?").marks
+        assert mark.detail == "7"
+
     def test_an_indicator_that_is_not_there_is_called_again(
         self, led: Services, server: FakeOpenAI
     ) -> None:
