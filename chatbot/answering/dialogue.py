@@ -13,13 +13,20 @@ from ..domain.figure_query import FigureAnswer
 from ..domain.figures import Indicators
 from ..domain.protocols import Catalog, Passages
 from ..domain.scope import Scope
-from ..language.counts import estimate_tokens
+from ..language.counts import estimate_tokens, estimate_tokens_of
 from ..models.prompts import new_mark, on_one_line, render
 from ..questions.reading import COUNTRY
 from ..search.scope import describe, inventory
 from .answer import latest
 from .context import build_context, render_by_report
-from .tools.calls import NO_PLAN, TOOLS, Plan, as_json_in_words, plan_shape
+from .tools.calls import (
+    NO_PLAN,
+    TOOLS,
+    TOOLS_AS_SENT,
+    Plan,
+    as_json_in_words,
+    plan_shape,
+)
 
 _BOUNDS = read_table(__package__, "planner")
 MAX_ROUNDS = int(_BOUNDS["rounds"]["value"])
@@ -43,7 +50,8 @@ COMPUTED = "Computed by the program; the numbers in brackets are those of passag
 
 @dataclass(slots=True, kw_only=True)
 class Dialogue:
-    """``passages``: all that were chosen, under their numbers, of which the messages
+    """``fixed_tokens``: of what stands first and is the same in each question.
+    ``passages``: all that were chosen, under their numbers, of which the messages
     have the first ``said``; ``tables``: all that were computed, of which they have the
     first ``said_tables``. ``problems`` are said with the next ones. ``bare``: the ids
     of passages whose text a table has.
@@ -52,6 +60,7 @@ class Dialogue:
     messages: list[Message]
     question: Question
     takes_tools: bool
+    fixed_tokens: int
     plan: Plan = NO_PLAN
     rounds: int = 0
     mark: str = field(default_factory=new_mark)
@@ -68,8 +77,8 @@ class Dialogue:
     @property
     def wants_round(self) -> bool:
         """True if the model is asked what else it needs before it writes: where it
-        wants to see what was found, and in the modes of several rounds until it has
-        enough.
+        wants to see what was found, and in the modes of several rounds once in any
+        case, unless it has enough.
         """
         settings = self.question.settings
         assert settings is not None, "the flow sets them"
@@ -77,7 +86,8 @@ class Dialogue:
         most = of_modes.get(self.question.mode)
         if self.rounds >= (most or MAX_ROUNDS):
             return False
-        is_open = most is not None and not self.plan.is_enough
+        is_first = most is not None and self.rounds == 1
+        is_open = is_first and not self.plan.is_enough
         return is_open or self.plan.more or self.needs_round
 
     def planning_prompt(self) -> Prompt:
@@ -189,6 +199,7 @@ class Dialogue:
             is_plan=is_plan,
             tools=TOOLS if self.takes_tools else (),
             mark=self.mark,
+            fixed_tokens=self.fixed_tokens,
         )
 
 
@@ -216,15 +227,21 @@ def begin(
         hints="".join(f"{_HINT} {on_one_line(hint)}\n" for hint in hints),
         question=question.query,
     )
-    messages = [
+    beginning = [
         Message("system", "\n\n".join(filter(None, fixed))),
         # Names from documents are never in the system message, and roles take turns.
         Message("user", f"{_LIBRARY}\n{listed}"),
         Message("assistant", _READY),
-        *latest(question.history),
-        Message("user", asked),
     ]
-    return Dialogue(messages=messages, question=question, takes_tools=takes_tools)
+    fixed_texts = [message.content for message in beginning]
+    if takes_tools:
+        fixed_texts.append(TOOLS_AS_SENT)
+    return Dialogue(
+        messages=[*beginning, *latest(question.history), Message("user", asked)],
+        question=question,
+        takes_tools=takes_tools,
+        fixed_tokens=estimate_tokens_of(fixed_texts),
+    )
 
 
 def library(catalog: Catalog, indicators: Indicators, scope: Scope) -> str:

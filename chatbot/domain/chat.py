@@ -212,6 +212,8 @@ class Prompt:
     """
     mark: str = ""
     """The mark of its tags, where several prompts share one; "" = a new one."""
+    fixed_tokens: int = 0
+    """An estimate of the tokens at its beginning that are the same in each question."""
 
     @property
     def texts(self) -> list[str]:

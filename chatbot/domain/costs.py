@@ -39,7 +39,8 @@ class Addable:
 class Usage(Addable):
     """Tokens and calls of the chat model. Added up per stage and per answer. ``calls``
     reached the model; of these ``failed_calls`` brought nothing. ``cached_calls`` were
-    answered before. ``reused_tokens`` of the prompts had the provider read before.
+    answered before. ``reused_tokens`` of the prompts had the provider read before;
+    ``fixed_tokens`` are the same in every question: rules, tools, what the library has.
     """
 
     prompt_tokens: int = 0
@@ -49,6 +50,7 @@ class Usage(Addable):
     cached_calls: int = 0
     failed_calls: int = 0
     reused_tokens: Annotated[int, Field(exclude_if=lambda tokens: not tokens)] = 0
+    fixed_tokens: Annotated[int, Field(exclude_if=lambda tokens: not tokens)] = 0
 
     @property
     def tokens(self) -> int:

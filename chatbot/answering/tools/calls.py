@@ -126,6 +126,9 @@ TOOLS = tuple(
     ToolSpec(name, tool["description"], tool["parameters"])
     for name, tool in read_table(__package__, "calls").items()
 )
+TOOLS_AS_SENT = json.dumps(
+    [[one.name, one.description, one.parameters] for one in TOOLS]
+)
 _MOST = {
     (tool.name, name): field["maxItems"]
     for tool in TOOLS

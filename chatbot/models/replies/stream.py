@@ -97,10 +97,11 @@ class Reply:
     @property
     def usage(self) -> Usage:
         """The server's count of tokens; an estimate if the server gave none."""
-        if self._counted is not None:
-            return self._counted
-        prompt_tokens = estimate_tokens_of(self.prompt.texts)
-        return Usage(prompt_tokens, estimate_tokens("".join(self._pieces)), calls=1)
+        usage = self._counted
+        if usage is None:
+            read = estimate_tokens_of(self.prompt.texts)
+            usage = Usage(read, estimate_tokens("".join(self._pieces)), calls=1)
+        return replace(usage, fixed_tokens=self.prompt.fixed_tokens)
 
     def usage_of_failed(self, error: ChatModelError) -> Usage:
         """Return what a failed call cost: nothing if it was refused, else what arrived

@@ -183,12 +183,12 @@ class TestCalls:
         assert given.trace.usage.calls <= 5
 
     @pytest.mark.parametrize("mode", ["deep", "chain"])
-    def test_modes_of_several_rounds_go_on_until_the_model_has_enough(
+    def test_modes_of_several_rounds_go_on_while_the_model_wants_more(
         self, led: Services, server: FakeOpenAI, mode: str
     ) -> None:
         server.chat(
             calls(search(GOLD, countries=["Mali"])),
-            calls(search(GROWTH, countries=["Kenya"])),
+            calls(search(GROWTH, countries=["Kenya"], more=True)),
             calls(("answer", {})),
             Reply(["Gold [1], people [2]."]),
         )
@@ -198,12 +198,15 @@ class TestCalls:
         assert "Population growth rate" not in told(written)
         assert given.trace.usage.calls == 4
         assert given.trace.mode == mode
+        server.always(CHAT, lambda request: _by_turns(request, calls(search(GOLD))))
+        assert ask(led, "What is sold?", mode=mode).trace.usage.calls == 3
 
     def test_their_rounds_are_those_of_the_settings(
         self, led: Services, server: FakeOpenAI
     ) -> None:
         settings = QuerySettings.of(led.settings)
-        server.always(CHAT, lambda request: _by_turns(request, calls(search(GOLD))))
+        more = calls(search(GOLD, more=True))
+        server.always(CHAT, lambda request: _by_turns(request, more))
         asked = replace(settings, deep_rounds=2)
         ask(led, "What is sold?", mode="deep", settings=asked)
         assert server.calls(CHAT) == 3
@@ -234,6 +237,16 @@ class TestCalls:
         )
         trace = ask(led, "What is sold?").trace
         assert trace.usage.reused_tokens == 800
+
+    def test_the_trace_says_what_of_the_prompts_is_the_same_in_each_question(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search(GOLD)), Reply(["Gold [1]."]))
+        usage = ask(led, "What is sold?").trace.usage
+        server.chat(calls(search(GROWTH)), Reply(["People [1]."]))
+        other = ask(led, "How fast do they become more?").trace.usage
+        assert usage.fixed_tokens == other.fixed_tokens
+        assert usage.fixed_tokens > 2000
 
     def test_the_model_may_ask_back(self, led: Services, server: FakeOpenAI) -> None:
         server.chat(calls(("ask_back", {"question": "Which country?"})))

@@ -32,7 +32,7 @@ USAGE, THRESHOLD, UNSUPPORTED, CHUNKING, STAGE = map(
     names, (Usage, Threshold, Unsupported, Chunking, StageSums)
 )
 # Left out where they say nothing.
-USAGE = USAGE - {"reused_tokens"}
+USAGE = USAGE - {"reused_tokens", "fixed_tokens"}
 UNSUPPORTED = UNSUPPORTED - {"verdict", "words"}
 LEDGER = USAGE | {"stage", "runs", "ms", "cost"}
 SUMS = USAGE | {"questions", "cost", "unpriced_tokens"}
