@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from ..config.settings import Settings
 from ..domain import Match
 from ..domain.documents import best_matches
 from ..domain.errors import InvalidRequestError
+from ..domain.protocols import search_meaning
 from ..domain.scope import Value
 from ..search.pipeline import settled_search
 from ..search.ranking import searched_scopes
@@ -35,10 +34,14 @@ def create_embedding(text: str) -> list[float]:
     where the database is new. Raises InvalidRequestError: the text is empty;
     SettingsError, DependencyError, EmbedderMismatchError.
     """
-    if not text.strip():
-        raise InvalidRequestError.for_field("text", "is empty.")
+    _require_text(text)
     numbers: list[float] = _services().runtime.embedder.embed_query(text).tolist()
     return numbers
+
+
+def _require_text(text: str) -> None:
+    if not text.strip():
+        raise InvalidRequestError.for_field("text", "is empty.")
 
 
 def similarity_search(
@@ -58,8 +61,9 @@ def similarity_search(
         raise InvalidRequestError.for_field(
             "limit", f"must be from 1 to {MAX_CANDIDATES}."
         )
-    vector = np.array(create_embedding(query), np.float32)
+    _require_text(query)
     services = _services()
+    meaning = search_meaning(services.runtime.embedder, query)
     context = None
     if report_context:
         context = str(report_context.get("type")), report_context.get("value", "")
@@ -75,7 +79,7 @@ def similarity_search(
         found: list[Match] = []
         for part in scopes:
             found += store.vector_search(
-                vector, top_k=count, scope=part, num_candidates=candidates(limit)
+                meaning, top_k=count, scope=part, num_candidates=candidates(limit)
             )
         return best_matches(found, count), []
 

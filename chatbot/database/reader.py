@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..domain import Chunk, DocumentRecord, Match, Scope, Vector
+from ..domain import Chunk, DocumentRecord, Match, Meaning, Scope
 from ..domain.documents import NO_PUBLICATION, Matrix, Part
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import HybridStore, Passages, TracedStore
@@ -381,7 +381,7 @@ class LimitedPassages:
 
     def vector_search(
         self,
-        vector: Vector,
+        meaning: Meaning,
         *,
         top_k: int,
         scope: Scope,
@@ -391,7 +391,7 @@ class LimitedPassages:
         if allowed is None:
             return []
         return self._whole.vector_search(
-            vector, top_k=top_k, scope=allowed, num_candidates=num_candidates
+            meaning, top_k=top_k, scope=allowed, num_candidates=num_candidates
         )
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
@@ -401,10 +401,10 @@ class LimitedPassages:
         return self._whole.keyword_search(query, top_k=top_k, scope=allowed)
 
     def vector_scores(
-        self, vector: Vector, chunk_ids: Sequence[str]
+        self, meaning: Meaning, chunk_ids: Sequence[str]
     ) -> dict[str, float]:
         """Return the scores of chunks, which a search inside has found."""
-        return self._whole.vector_scores(vector, chunk_ids)
+        return self._whole.vector_scores(meaning, chunk_ids)
 
     def count(self, scope: Scope) -> int:
         allowed = scope.limited_to(self._limit)
@@ -432,7 +432,7 @@ class LimitedEngine(LimitedPassages):
     def hybrid_search(
         self,
         query: str,
-        vector: Vector,
+        meaning: Meaning,
         *,
         top_k: int,
         scope: Scope,
@@ -442,7 +442,7 @@ class LimitedEngine(LimitedPassages):
         if allowed is None:
             return [], []
         matches: tuple[list[Match], list[Match]] = self._engine.hybrid_search(
-            query, vector, top_k=top_k, scope=allowed, num_candidates=num_candidates
+            query, meaning, top_k=top_k, scope=allowed, num_candidates=num_candidates
         )
         return matches
 

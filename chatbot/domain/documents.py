@@ -625,6 +625,10 @@ Vector = NDArray[np.float32]
 """Shape (dimensions,), L2-normalised."""
 Matrix = NDArray[np.float32]
 """Shape (n, dimensions), rows L2-normalised."""
+Meaning = Vector | str
+"""What a search by meaning looks for: the vector of a question, or its text where the
+store embeds it.
+"""
 ScoreArray = NDArray[np.float64]
 
 
@@ -781,7 +785,7 @@ class Calibration:
     model_id: str
     floor: float
     threshold: float
-    origin: Literal["measured", "published"]
+    origin: Literal["measured", "published", "assumed"]
     dataset: str
     date: str
     pairs: Mapping[str, int] = field(default_factory=dict)

@@ -18,6 +18,7 @@ from .documents import (
     Holdings,
     Match,
     Matrix,
+    Meaning,
     Mentions,
     Passage,
     Publication,
@@ -69,6 +70,31 @@ class Embedder(Protocol):
         """Return unit vectors, shape (len(texts), dimensions). Raises
         EmbeddingError.
         """
+
+
+@runtime_checkable
+class EmbedsInStore(Protocol):
+    """An embedding model that runs in the store of the passages: `search_meaning` gives
+    the store the text of a question, passages are stored without a vector, and no text
+    can be embedded here.
+    """
+
+    store_model: str
+    """The model by the store's own name."""
+
+
+def model_in_store(embedder: Embedder) -> str:
+    """Return the model by which the store embeds, "" where texts are embedded here."""
+    return embedder.store_model if isinstance(embedder, EmbedsInStore) else ""
+
+
+def search_meaning(
+    embedder: Embedder, text: str, *, request: RequestContext | None = None
+) -> Meaning:
+    """Return what a store searches a text by. Raises EmbeddingError."""
+    if model_in_store(embedder):
+        return text
+    return embedder.embed_query(text, request=request)
 
 
 @runtime_checkable
@@ -155,7 +181,7 @@ class Passages(Protocol):
 
     def vector_search(
         self,
-        vector: Vector,
+        meaning: Meaning,
         *,
         top_k: int,
         scope: Scope,
@@ -173,9 +199,11 @@ class Passages(Protocol):
         """
 
     def vector_scores(
-        self, vector: Vector, chunk_ids: Sequence[str]
+        self, meaning: Meaning, chunk_ids: Sequence[str]
     ) -> dict[str, float]:
-        """Return the vector scores of chunks that only the keyword search found."""
+        """Return the vector scores of chunks that only the keyword search found; none
+        where the store has no vectors at hand.
+        """
 
     def count(self, scope: Scope) -> int:
         """Count the passages in a scope."""
@@ -215,7 +243,7 @@ class HybridStore(Passages, Protocol):
     def hybrid_search(
         self,
         query: str,
-        vector: Vector,
+        meaning: Meaning,
         *,
         top_k: int,
         scope: Scope,

@@ -24,7 +24,7 @@ from pydantic_core import to_jsonable_python
 from ..domain import Answer, Embedder, Question, RequestContext, Vector
 from ..domain.chat import Budget
 from ..domain.documents import Matrix
-from ..domain.protocols import TokenPlaces
+from ..domain.protocols import EmbedsInStore, TokenPlaces
 from ..language.characters import folded
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ class CachedEmbedder:
         self.count_tokens = inner.count_tokens
         if isinstance(inner, TokenPlaces):
             self.token_places = inner.token_places
+        if isinstance(inner, EmbedsInStore):
+            self.store_model = inner.store_model
 
     @property
     def uncached(self) -> Embedder:

@@ -21,8 +21,8 @@ from ..domain.documents import (
     Chunk,
     DocumentRecord,
     Match,
+    Meaning,
     SearchHit,
-    Vector,
     best_matches,
 )
 from ..domain.protocols import (
@@ -31,6 +31,8 @@ from ..domain.protocols import (
     Passages,
     Reranker,
     TracedStore,
+    model_in_store,
+    search_meaning,
 )
 from ..domain.scope import Reading, SearchText
 from ..language.analysis import Analyzer, analyzer
@@ -305,6 +307,8 @@ class _Search:
         """Embed all that will be needed in one call."""
         if not isinstance(self.embedder, CachedEmbedder):
             return
+        if model_in_store(self.embedder):
+            return
         needed = [text.question for text in texts]
         if refiner.index:
             needed += [refiner.index.compared_text(text.topic) for text in texts]
@@ -314,7 +318,7 @@ class _Search:
         self, scope: Scope, text: SearchText
     ) -> tuple[Sequence[SearchHit], Threshold | None]:
         """Return the hits of one scope in order, and the threshold they passed."""
-        vector = self.embedder.embed_query(text.question, request=self.request)
+        meaning = search_meaning(self.embedder, text.question, request=self.request)
         self.clock.lap(
             "embed", Usage(embedding_tokens=self.embedder.count_tokens(text.question))
         )
@@ -323,9 +327,9 @@ class _Search:
         )
         searched = text
         for _ in range(TRIES):
-            matches = partial(self._all_matches, searched, vector, scope)
+            matches = partial(self._all_matches, searched, meaning, scope)
             near, worded = self.settled(matches, self.method.candidates(considered))
-            hits, threshold, complete = self._ranked(vector, near, worded, considered)
+            hits, threshold, complete = self._ranked(meaning, near, worded, considered)
             meant = list[str]()
             if searched is text and self.refiner and self.refiner.index:
                 # Passages of these headings are found by their words: the question's
@@ -357,28 +361,28 @@ class _Search:
         """Return the hits with their scores for this text: those for texts with and
         without a name differ.
         """
-        vector = self.embedder.embed_query(text.question, request=self.request)
+        meaning = search_meaning(self.embedder, text.question, request=self.request)
         scores = self.store.vector_scores(
-            vector, [hit.chunk.id for hit in hits if hit.score is not None]
+            meaning, [hit.chunk.id for hit in hits if hit.score is not None]
         )
         return [replace(hit, score=scores.get(hit.chunk.id, hit.score)) for hit in hits]
 
     def _all_matches(
-        self, text: SearchText, vector: Vector, scope: Scope, count: int
+        self, text: SearchText, meaning: Meaning, scope: Scope, count: int
     ) -> Matches:
         """Return the best ``count`` matches of each search in all scopes together."""
         if len(self.scopes) < 2:
             [one] = self.scopes or [scope]
-            return self._matches(text, vector, one, count)
+            return self._matches(text, meaning, one, count)
         near, worded = list[Match](), list[Match]()
         for one in self.scopes:
-            of_scope = self._matches(text, vector, one, count)
+            of_scope = self._matches(text, meaning, one, count)
             near += of_scope[0]
             worded += of_scope[1]
         return best_matches(near, count), best_matches(worded, count)
 
     def _matches(
-        self, text: SearchText, vector: Vector, scope: Scope, count: int
+        self, text: SearchText, meaning: Meaning, scope: Scope, count: int
     ) -> Matches:
         """Run the searches that the method uses, for ``count`` matches each."""
         near, worded, store = list[Match](), list[Match](), self.store
@@ -399,7 +403,7 @@ class _Search:
         ):
             near, worded = store.hybrid_search(
                 text.topic,
-                vector,
+                meaning,
                 top_k=count,
                 scope=scope,
                 num_candidates=num_candidates,
@@ -410,7 +414,7 @@ class _Search:
             return near, [] if by_meaning else worded
         if self.method.uses_vectors:
             near = store.vector_search(
-                vector, top_k=count, scope=scope, num_candidates=num_candidates
+                meaning, top_k=count, scope=scope, num_candidates=num_candidates
             )
             self.clock.lap("vector_search")
         if self.method.uses_keywords and not by_meaning:
@@ -419,7 +423,11 @@ class _Search:
         return near, worded
 
     def _ranked(
-        self, vector: Vector, near: Sequence[Match], worded: Sequence[Match], count: int
+        self,
+        meaning: Meaning,
+        near: Sequence[Match],
+        worded: Sequence[Match],
+        count: int,
     ) -> tuple[list[SearchHit], Threshold | None, bool]:
         """Return at most ``count`` fused hits, the threshold they passed, and whether
         none was deleted meanwhile.
@@ -427,7 +435,7 @@ class _Search:
         by_keyword = {match.chunk_id: match.score for match in worded}
         by_vector = {match.chunk_id: match.score for match in near}
         scores = by_vector | self.store.vector_scores(
-            vector, [id for id in by_keyword if id not in by_vector]
+            meaning, [id for id in by_keyword if id not in by_vector]
         )
         threshold = None
         passed = {*scores, *by_keyword}

@@ -30,6 +30,10 @@ class StoreTraits:
     """True if it searches by the MongoDB server's own engine, whose indexes have to be
     created first.
     """
+    embeds: bool = False
+    """True if it can embed passages and questions by itself (`EmbedsInStore`), by the
+    model that it is built with as ``embedding_model``.
+    """
     in_database: bool = True
     """Its passages are in the collections of the database, where `reembed` and `copy`
     reach them.

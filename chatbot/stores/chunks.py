@@ -192,7 +192,7 @@ class MongoChunks(BuiltStore):
         query = forms.of_document(document_id, embedded=self.database.embedded)
         for collection in self.collections():
             for row in collection.find(query):
-                vector = forms.usable_vector(row.get(self.embedding_field), dimensions)
+                vector = self.stored_vector(row, dimensions)
                 if vector is not None:
                     dimensions = vector.size
                     chunks.append(self._chunk(row, collection.name))
@@ -200,6 +200,10 @@ class MongoChunks(BuiltStore):
         if not vectors:
             return [], np.empty((0, 0), np.float32)
         return chunks, np.vstack(vectors)
+
+    def stored_vector(self, row: Json, dimensions: int | None) -> Vector | None:
+        """Return the vector of a row that can be searched by meaning, else None."""
+        return forms.usable_vector(row.get(self.embedding_field), dimensions)
 
     def surroundings(
         self, chunks: Sequence[Chunk], *, margin: int

@@ -11,9 +11,11 @@ import pytest
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
+from chatbot.database.rows import EMBEDDING_FIELD
 from chatbot.domain import Range, Scope
 from chatbot.domain.scope import Values
 from chatbot.stores.atlas import AtlasStore
+from chatbot.stores.atlas.meaning import VectorField
 from chatbot.stores.atlas.pipelines import (
     rank_fusion_pipeline,
     text_stage,
@@ -189,7 +191,8 @@ def test_a_rank_fusion_is_written_as_the_manual_says(
     """
     vector = vector_stage(
         index="vector_index",
-        vector=VECTOR.tolist(),
+        field=VectorField(EMBEDDING_FIELD, VECTOR.size),
+        meaning=VECTOR,
         scope=SCOPE,
         limit=LIMIT,
         num_candidates=1000,

@@ -51,6 +51,7 @@ from tests.fakes.search_engine import (
     location,
     not_enabled,
     rank_fusion,
+    refused,
 )
 from tests.fakes.text_search import text_search
 from tests.fakes.vector_search import vector_search
@@ -279,10 +280,16 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             return rank_fusion(spec, self._run)
         with self.database.client.lock:
             documents, rows = self._followed(), {row["_id"]: row for row in self.find()}
+        if "query" in spec and not engine.takes_questions:
+            raise refused('"queryVector" is required')
         search = vector_search if stage == "$vectorSearch" else text_search
-        found = search(
-            spec, documents, lambda name, type: engine.serving(self.name, name, type)
-        )
+
+        def serving(name: str, type: str) -> Mapping[str, Any] | None:
+            definition = engine.serving(self.name, name, type)
+            engine.embed_question(definition)
+            return definition
+
+        found = search(spec, documents, serving)
         return [
             (score, rows[document["_id"]])
             for score, document in found
@@ -332,6 +339,7 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
                 8,
                 "UnknownError",
             )
+        self._engine.check_embedding(definition, {})
         check_definition(type, definition)
         indexes[name] = SearchIndex(name, type, definition)
         indexes[name].become(self._engine.new_status)
@@ -341,6 +349,7 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         self, name: str, definition: Mapping[str, Any], **options: Any
     ) -> None:
         index = self._existing(name)
+        self._engine.check_embedding(definition, index.latest)
         check_definition(index.type, definition)
         index.latest = copy.deepcopy(dict(definition))
         index.become(self._engine.new_status)

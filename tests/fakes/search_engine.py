@@ -11,6 +11,13 @@ src/main/java/com/xgen/mongot, those of github.com/mongodb/mongo below src/mongo
 - `$rankFusion`: db/pipeline/document_source_rank_fusion.cpp. A weight over 60 + rank,
   ties by `_id`, "NA" for a pipeline that missed the document; its input pipelines may
   only retrieve, order and limit (document_source_hybrid_scoring_util.cpp);
+- definitions of automated embedding: AutoEmbeddingIndexValidator.java in
+  config/provider/community/embedding (models, options, no mixing, no change of such a
+  field); the models, and three questions a minute on a free cluster without a payment
+  card: mongodb.com/docs/vector-search/crud-embeddings/automated-embedding/models and
+  skills/mongodb-search-and-ai/references/automated-embedding.md in
+  github.com/mongodb/agent-skills (3637f5da); the sentence of the refusal of a further
+  one: "Client side rate limit exceeded", embedding/providers (EmbeddingServiceManager);
 - `$rerank`: mongodb.com/docs/vector-search/query/aggregation-stages/rerank.
 """
 
@@ -99,6 +106,9 @@ OWN_STATES = {"PENDING": "NOT_STARTED", "BUILDING": "INITIAL_SYNC"}
 """What the engine itself calls the states of an index that does not answer yet."""
 
 
+VOYAGE_MODELS = ("voyage-4-lite", "voyage-4", "voyage-4-large", "voyage-code-3")
+
+
 @dataclass
 class Engine:
     """The switches of a search engine, and what it was asked.
@@ -111,6 +121,12 @@ class Engine:
     """
 
     enabled: bool = True
+    models: tuple[str, ...] = VOYAGE_MODELS
+    """Models that embed; none = automated embedding is not configured."""
+    takes_questions: bool = True
+    """False: it is older than automated embedding, and needs a vector."""
+    questions_left: int | None = None
+    """The questions that are embedded in this minute; None = as many as come."""
     rank_fusion: bool = True
     reranks: bool = False
     constant_score: float | None = None
@@ -160,10 +176,51 @@ class Engine:
             )
         return found.serving
 
+    def embed_question(self, definition: Mapping[str, Any] | None) -> None:
+        """Take a question from this minute's, if an index of texts is searched."""
+        if self.questions_left is None or not embedded_fields(definition or {}):
+            return
+        if not self.questions_left:
+            raise refused("Client side rate limit exceeded, retry it later")
+        self.questions_left -= 1
+
+    def check_embedding(
+        self, definition: Mapping[str, Any], before: Mapping[str, Any]
+    ) -> None:
+        """Refuse a definition of automated embedding that cannot be built."""
+        embedded = embedded_fields(definition)
+        if not embedded:
+            if embedded_fields(before):
+                raise refused("you cannot convert a type:autoEmbed to a type:vector")
+            return
+        for one in embedded:
+            assert one["modality"] == "text"
+            if set(one) != {"type", "modality", "path", "model"}:
+                raise refused("not supported for auto-embedding indexes on community.")
+            if one["model"] not in self.models:
+                supported = ", ".join(self.models)
+                supported = supported or "none (embedding service not configured)"
+                raise refused(
+                    "The following embedding model(s) are not supported: "
+                    f"{one['model']}. Supported models: {supported}."
+                )
+        if any(one["type"] == "vector" for one in definition["fields"]):
+            raise refused(
+                "Index cannot mix regular vector fields with auto-embedding fields."
+            )
+        if before and embedded_fields(before) != embedded:
+            raise refused("Index: x cannot update type:autoEmbed fields.")
+
+
+def embedded_fields(definition: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [one for one in definition.get("fields", []) if one["type"] == "autoEmbed"]
+
 
 def check_definition(type: str, definition: Mapping[str, Any]) -> None:
     fields = definition.get("fields", []) if type == "vectorSearch" else []
     vectors = [one for one in fields if one["type"] == "vector"]
+    if embedded_fields(definition):
+        return
     assert vectors if type == "vectorSearch" else "mappings" in definition
     assert all(1 <= one["numDimensions"] <= 8192 for one in vectors)
 

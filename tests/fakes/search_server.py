@@ -243,11 +243,16 @@ class SearchServer:
         return self._cursor(command, rows, len(rows))
 
     def _create_indexes(self, command: Json) -> Json:
-        made = self._indexes.setdefault(command["createIndexes"], [])
+        name = command["createIndexes"]
+        made = self._indexes.setdefault(name, [])
+        database = self.client.get_database(command["$db"])
+        is_new = name not in database.list_collection_names()
+        if is_new:
+            database.create_collection(name)
         for index in command["indexes"]:
             if index not in made:
                 made.append(index)
-        return {"createdCollectionAutomatically": False}
+        return {"createdCollectionAutomatically": is_new}
 
     def _list_indexes(self, command: Json) -> Json:
         of_id = {"v": 2, "key": {"_id": 1}, "name": "_id_"}

@@ -13,7 +13,15 @@ src/main/java/com/xgen/mongot):
   are not indexed: index/lucene/document/single/IndexableFieldFactory.java,
   `addKnnVectorField` (Lucene's KnnFloatVectorField refuses the last ones);
 - the score (1 + cosine) / 2:
-  mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage.
+  mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage;
+- automated embedding: a text or `{text: ...}` as ``query``, the refusals of an empty
+  one, of one where vectors are stored and of a ``model`` beside a vector:
+  server/command/search/VectorSearchCommand.java, `maybeEmbed`, and
+  index/query/operators/VectorSearchQueryInput.java. Rows without a text are skipped,
+  and a vector is no question there ("query: required"): "Query Parameters Reference"
+  and "Troubleshooting" of skills/mongodb-search-and-ai/references/
+  automated-embedding.md in github.com/mongodb/agent-skills (3637f5da). mongot itself
+  would take a vector of the model's dimensions; the vendor does not promise it.
 """
 
 from collections.abc import Mapping
@@ -22,6 +30,7 @@ from typing import Any
 import numpy as np
 from bson.binary import Binary
 
+from chatbot.models.embed.hashing import HashingEmbedder
 from tests.fakes.mql_filter import compiled
 from tests.fakes.search_engine import Documents, Find, Row, refused
 
@@ -29,10 +38,17 @@ from tests.fakes.search_engine import Documents, Find, Row, refused
 def vector_search(
     spec: Mapping[str, Any], documents: Documents, find: Find
 ) -> list[Row]:
-    query, limit = _parsed_vector_query(spec)
+    limit = _parsed_limit(spec)
     definition = find(str(spec["index"]), "vectorSearch")
     if definition is None:
         return []
+    embedded = {f["path"]: f for f in definition["fields"] if f["type"] == "autoEmbed"}
+    if embedded:
+        return _embedded_search(spec, documents, embedded, definition)[:limit]
+    if "query" in spec:
+        raise refused("queryVector must be present")
+    query = np.asarray(spec["queryVector"], dtype=np.float64)
+    assert np.isfinite(query).all()
     vectors = {f["path"]: f for f in definition["fields"] if f["type"] == "vector"}
     declared = {f["path"] for f in definition["fields"] if f["type"] == "filter"}
     path = spec["path"]
@@ -57,15 +73,46 @@ def vector_search(
     return sorted(rows, key=lambda row: -row[0])[:limit]
 
 
-def _parsed_vector_query(spec: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any], int]:
+EMBED = HashingEmbedder(1024)
+"""Stands for every model of Voyage AI."""
+
+
+def _embedded_search(
+    spec: Mapping[str, Any],
+    documents: Documents,
+    embedded: Mapping[str, Any],
+    definition: Mapping[str, Any],
+) -> list[Row]:
+    path = spec["path"]
+    if path not in embedded:
+        raise refused(f"{path} is not indexed as vector")
+    if "query" not in spec:
+        raise refused("'query' is required to query an Automated Embedding index")
+    text = spec["query"]["text"] if isinstance(spec["query"], dict) else spec["query"]
+    if not text:
+        raise refused(
+            "'query' field cannot be empty when querying Automated Embedding index"
+        )
+    declared = {f["path"] for f in definition["fields"] if f["type"] == "filter"}
+    inside = compiled(spec.get("filter", {}), declared)
+    query = EMBED.embed_query(text)
+    rows = []
+    for document in documents:
+        stored = document.get(path)
+        if isinstance(stored, str) and stored and inside(document):
+            dot = float(query @ EMBED.embed_query(stored))
+            rows.append((float(np.float32((1 + dot) / 2)), document))
+    return sorted(rows, key=lambda row: -row[0])
+
+
+def _parsed_limit(spec: Mapping[str, Any]) -> int:
     """What the engine would refuse is a mistake of the program."""
     amount = {"exact"} if spec.get("exact") else {"numCandidates"}
-    assert set(spec) - {"filter"} == {"index", "path", "queryVector", "limit", *amount}
+    meant = {"query"} if "query" in spec else {"queryVector"}
+    assert set(spec) - {"filter"} == {"index", "path", "limit", *meant, *amount}
     assert 1 <= spec["limit"] <= spec.get("numCandidates", spec["limit"])
     assert spec.get("numCandidates", 1) <= 10_000
-    query = np.asarray(spec["queryVector"], dtype=np.float64)
-    assert np.isfinite(query).all()
-    return query, int(spec["limit"])
+    return int(spec["limit"])
 
 
 def stored_vector(value: Any, dimensions: int) -> np.ndarray[Any, Any] | None:

@@ -21,6 +21,7 @@ from chatbot.stores.atlas.indexes import (
     text_index_definition,
     vector_index_definition,
 )
+from chatbot.stores.atlas.meaning import VectorField
 from chatbot.stores.atlas.pipelines import PROBE_INDEX, probe_search
 from chatbot.stores.chunks import ordinary_indexes
 from tests.data import cases
@@ -28,6 +29,7 @@ from tests.fakes.search_engine import failure, location
 from tests.stores.atlas_setup import SETTINGS, Clock, Setup
 
 CASES = cases(__file__)
+SLOTS = [VectorField("data_embedding", 1536), VectorField("data_embedding_b", 8)]
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def test_one_vector_index_carries_both_slots_and_every_filter_field_once() -> No
     """
     shared = {"type": "vector", "similarity": "cosine", "quantization": "scalar"}
     fields = ("country_name", "year", "document_id")
-    assert vector_index_definition({"": 1536, "_b": 8}, fields, "scalar") == {
+    assert vector_index_definition(SLOTS, fields, "scalar") == {
         "fields": [
             {**shared, "path": "data_embedding", "numDimensions": 1536},
             {**shared, "path": "data_embedding_b", "numDimensions": 8},
@@ -371,7 +373,7 @@ def test_state_kind_and_message_are_read_from_either_listing(
             "disk full",
         )
     index = setup.engine.index("general", "vector_index")
-    index.latest = vector_index_definition({"": 8}, ())
+    index.latest = vector_index_definition([VectorField("data_embedding", 8)], ())
     index.become("BUILDING", "waiting for memory")
     status = index_status(setup.database, setup.plans()[0])
     assert (status.queryable, status.message) == (True, "waiting for memory")

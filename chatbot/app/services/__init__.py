@@ -14,6 +14,7 @@ from ...config.settings import Settings
 from ...database.core import Database
 from ...database.reader import EVERYTHING, Reader, Readers
 from ...domain.errors import ChatbotError, DatabaseError
+from ...domain.protocols import model_in_store
 from ...domain.scope import Scope
 from ...extras import Extra, answer, enabled, load, with_extras
 from ...language.analysis import analyzer
@@ -164,7 +165,11 @@ class Services:
                     return
 
     def _verify_embedder(self) -> None:
-        verify = getattr(self.runtime.embedder.uncached, "verify", None)
+        runtime = self.runtime
+        embeds: object = runtime.embedder.uncached
+        if model_in_store(runtime.embedder):
+            embeds = runtime.store
+        verify = getattr(embeds, "verify", None)
         if verify is not None:
             verify()
 

@@ -57,6 +57,7 @@ def build_flow(
     reader: Reader,
     passages: Passages,
     embedder: Embedder,
+    text_embedder: Embedder,
     retriever: Retriever,
     compressor: Compressor,
     tables: FigureTables,
@@ -69,7 +70,9 @@ def build_flow(
     collections: Sequence[KnowledgeCollection],
     cache: AnswerCache,
 ) -> Flow:
-    """Return what answers the questions of the callers of ``reader``."""
+    """Return what answers the questions of the callers of ``reader``.
+    ``text_embedder`` compares what is written with itself.
+    """
     language = settings.language
     words = analyzer(language)
     catalog = reader.documents
@@ -86,7 +89,7 @@ def build_flow(
         chat_model=chat_model,
         quoter=quoter,
         passages=passages,
-        embedder=embedder,
+        embedder=text_embedder,
         advice=advice,
     )
     nothing = NothingFound(chat_model, advice)

@@ -10,15 +10,20 @@ import logging
 import threading
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ...config import WARM_CACHE
 from ...database.repositories.caches import refresh
 from ...database.repositories.corpus import StoredEmbedder
 from ...domain import QuerySettings
 from ...domain.documents import Chunking
-from ...domain.errors import ChatbotError, EmbedderMismatchError, EmbeddingError
-from ...domain.protocols import Chunker, Embedder, Store
+from ...domain.errors import (
+    ChatbotError,
+    EmbedderMismatchError,
+    EmbeddingError,
+    SettingsError,
+)
+from ...domain.protocols import Chunker, Embedder, Store, model_in_store
 from ...extras import with_extras
 from ...library.chunkers import CHUNKERS
 from ...library.control import Retries
@@ -27,7 +32,7 @@ from ...models.caches import CachedEmbedder, WarmCache
 from ...models.embed import EMBEDDERS
 from ...search.relevance import Bounds, relevance_bounds
 from ...stores import STORES
-from ...stores.atlas.indexes import SearchTarget, index_plans
+from ...stores.atlas.indexes import SearchTarget, auto_embedding_model, index_plans
 from .once import Once, close
 from .preparing import prepare_database
 from .storage import Storage
@@ -64,8 +69,8 @@ class Runtime:
         self._warm_cache = WarmCache(WARM_CACHE)
         self._closing = ExitStack()
         self._embedder = Once(self._build_embedder, self._closing)
-        self._default_provider = Once(self._choose_provider)
-        self._heading_embedder = Once(self._build_heading_embedder)
+        self._default_embedder = Once(self._choose_embedder)
+        self._built_in_embedder = Once(self._build_built_in_embedder)
         self._store = Once(self._build_store, self._closing)
         self._writable_store = Once(self._prepare_store)
 
@@ -95,13 +100,22 @@ class Runtime:
         return self._embedder.get()
 
     @property
+    def text_embedder(self) -> CachedEmbedder:
+        """Compares texts that are in no store: the passages' model, or the built-in one
+        where that runs in the store.
+        """
+        if model_in_store(self.embedder):
+            return self._built_in_embedder.get()
+        return self.embedder
+
+    @property
     def heading_embedder(self) -> Embedder:
         """Compares questions with headings: the built-in model where a vector of the
         passages' has its price.
         """
         if self.embedder.local:
             return self.embedder
-        return self._heading_embedder.get()
+        return self._built_in_embedder.get()
 
     def remember_embedder(self) -> None:
         """Store the model of this database, before its first passage."""
@@ -161,7 +175,7 @@ class Runtime:
             close(embedder)
             raise
 
-    def _build_heading_embedder(self) -> Embedder:
+    def _build_built_in_embedder(self) -> CachedEmbedder:
         settings = self._settings.override(embedding_dimensions=None)
         minilm = EMBEDDERS.builder("minilm")(
             settings, model=EMBEDDERS.default_model("minilm")
@@ -183,10 +197,25 @@ class Runtime:
             return stored.provider, stored.model
         if settings.embedding_provider is None and stored is not None:
             return stored.provider, settings.embedding_model or stored.model
-        provider = settings.embedding_provider or self._default_provider.get()
+        if settings.embedding_provider is None:
+            provider, model = self._default_embedder.get()
+            return provider, settings.embedding_model or model
+        provider = settings.embedding_provider
         self._embedders.check(provider, field="EMBEDDING_PROVIDER")
         model = settings.embedding_model or self._embedders.default_model(provider)
         return provider, model
+
+    def _choose_embedder(self) -> tuple[str, str]:
+        """Return provider and model where no provider is set: those of an index of
+        another program that embeds its texts, else the provider's default model.
+        """
+        storage = self.storage
+        if storage.database.mapped and storage.engine.traits.embeds:
+            model = auto_embedding_model(storage.database)
+            if model:
+                return "atlas", model
+        provider = self._choose_provider()
+        return provider, self._embedders.default_model(provider)
 
     def _choose_provider(self) -> str:
         """Return the provider where none is set: openai with a key, unless that is for
@@ -241,17 +270,34 @@ class Runtime:
     @property
     def index_plans(self) -> list[SearchTarget]:
         """The search indexes that the store needs."""
-        sizes = {self._slot: self.embedder.dimensions}
-        return index_plans(self._settings, sizes, database=self.storage.database)
+        embedder = self.embedder
+        return index_plans(
+            self._settings,
+            {self._slot: embedder.dimensions},
+            model=model_in_store(embedder),
+            database=self.storage.database,
+        )
 
     def _build_store(self) -> Store:
         storage = self.storage
-        stores = with_extras(STORES, self._settings)
-        return stores.builder(storage.engine.store)(
+        embedder = self.embedder
+        engine = storage.engine
+        build = with_extras(STORES, self._settings).builder(engine.store)
+        embedding_model = model_in_store(embedder)
+        if embedding_model:
+            if not engine.traits.embeds:
+                raise SettingsError(
+                    f"{embedder.model_id} runs in MongoDB's search engine, but the "
+                    f"vector search is {engine.store} ({engine.detail}). Set "
+                    "EMBEDDING_PROVIDER to another one, or MONGODB_URI to a server "
+                    "with a search engine."
+                )
+            build = partial(build, embedding_model=embedding_model)
+        return build(
             settings=self._settings,
             database=storage.database,
             changes=storage.changes,
-            dimensions=self.embedder.dimensions,
+            dimensions=embedder.dimensions,
             slot=self._slot,
             passages=storage.documents.passages,
         )

@@ -151,7 +151,7 @@ class SearchServices:
     def _build_compressor(self) -> Compressor:
         """Return what searches the attachments of one question (R-A1)."""
         settings = self._settings
-        embedder = self._runtime.embedder
+        embedder = self._runtime.text_embedder
         chunker = CHUNKERS.builder("recursive")(
             embedder,
             chunk_size=settings.attachment_chunk_size,
@@ -183,6 +183,7 @@ class SearchServices:
             reader=reader,
             passages=self.passages,
             embedder=runtime.embedder,
+            text_embedder=runtime.text_embedder,
             retriever=self.retriever,
             compressor=self._build_compressor(),
             tables=self.tables,

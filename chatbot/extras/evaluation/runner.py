@@ -28,17 +28,17 @@ from ...domain import (
     Answer,
     Chunk,
     Context,
+    Meaning,
     Passage,
     Question,
     Scope,
     SearchHit,
-    Vector,
 )
 from ...domain.chat import StepTiming
 from ...domain.documents import Calibration, ErrorRates, to_score
 from ...domain.errors import LoadError
-from ...domain.protocols import Catalog, Embedder, Store
-from ...domain.scope import Value
+from ...domain.protocols import Catalog, Embedder, Store, search_meaning
+from ...domain.scope import Value, Values
 from ...library.loaders import loader_for, read_file
 from ...models.prompts import sealed
 from ...questions.reading import read_names
@@ -371,11 +371,18 @@ def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> 
         )
 
     def passage_scores(
-        document_id: str, vector: Vector, matches: Callable[[Chunk], bool]
+        document_id: str, meaning: Meaning, matches: Callable[[Chunk], bool]
     ) -> list[float]:
         chunks, vectors = runtime.store.stored(document_id)
+        if isinstance(meaning, str):
+            scope = Scope.of({"document_id": Values((document_id,))})
+            top_k = max(1, len(chunks))
+            near = runtime.store.vector_search(meaning, top_k=top_k, scope=scope)
+            return [
+                match.score for match in near if match.chunk and matches(match.chunk)
+            ]
         rows = [row for row, chunk in enumerate(chunks) if matches(chunk)]
-        return list(map(to_score, vectors[rows] @ vector)) if rows else []
+        return list(map(to_score, vectors[rows] @ meaning)) if rows else []
 
     records = services.storage.documents.all()
     reports = {chunk.document_id: chunk.metadata for chunk in dataset.chunks} or {
@@ -387,13 +394,13 @@ def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> 
     irrelevant = list[float]()
     for query in dataset.answerable:
         answerable.append(best(query.text, query.scope))
-        vector = runtime.embedder.embed_query(query.text)
+        meaning = search_meaning(runtime.embedder, query.text)
         for target in query.targets:
-            scores = passage_scores(target.document_id, vector, target.holds)
+            scores = passage_scores(target.document_id, meaning, target.holds)
             relevant += [max(scores)] if scores else []
         others = _other_reports(query, reports)
         for id in sample(others, min(OTHERS, len(others))):
-            of_report = passage_scores(id, vector, lambda chunk: True)
+            of_report = passage_scores(id, meaning, lambda chunk: True)
             irrelevant += sample(of_report, min(PASSAGES, len(of_report)))
         progress(1)
     for text in UNRELATED_QUESTIONS:

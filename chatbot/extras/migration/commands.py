@@ -21,6 +21,7 @@ from ...domain.callers import ANYBODY
 from ...domain.cancellation import Cancellation
 from ...domain.documents import MEGABYTE
 from ...domain.errors import DatabaseError, InvalidRequestError
+from ...domain.protocols import model_in_store
 from ...domain.scope import Scope
 from ...domain.tables import Texts
 from ...domain.validation import parse
@@ -282,6 +283,13 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
         embedders.builder(provider)(services.settings, model=name),
         WarmCache(WARM_CACHE),
     )
+    if model_in_store(embedder):
+        raise InvalidRequestError.for_field(
+            "--provider",
+            f"{embedder.model_id} embeds in the index of MongoDB. Set "
+            "EMBEDDING_PROVIDER with a database without passages (MONGODB_DB), and "
+            "ingest the reports there.",
+        )
     prepare_database(
         services.storage
     )  # not the store: that would ask for the old model's key

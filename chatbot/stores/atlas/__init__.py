@@ -14,16 +14,16 @@ import numpy as np
 
 from ...database.core import CommandError, Json
 from ...database.failures import PASSING, THROTTLED
-from ...database.rows import id_forms, id_text, usable_vector
-from ...domain import Chunk, Match, Scope, Vector
+from ...database.rows import TEXT_FIELD, id_forms, id_text, usable_vector
+from ...domain import Chunk, Match, Meaning, Scope, Vector
 from ...domain.documents import best_matches, to_score
 from ...domain.errors import SearchEngineError
 from .. import StoreTraits
-from ..chunks import MongoChunks
+from ..chunks import MongoChunks, is_retired, no_direction
 from .collection import IndexedCollection, SentPipelines
-from .errors import explain, is_away, no_reranking
-from .indexes import IndexHealth, index_plans, index_status
-from .pipelines import probe_search, rerank_pipeline
+from .errors import explain, failure, is_away, is_rate_limited, no_reranking
+from .indexes import IndexHealth, index_plans, index_status, meaning_fields
+from .pipelines import probe_auto_embedding, probe_search, rerank_pipeline
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -57,6 +57,8 @@ class AtlasStore(MongoChunks):
         "with, or embed the reports again."
     )
     clock: Callable[[], float] = time.monotonic
+    embedding_model: str = ""
+    """By which MongoDB embeds passages and questions; "" = they come with vectors."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,8 +66,10 @@ class AtlasStore(MongoChunks):
         self._trace = SentPipelines()
         self._rank_fusion: bool | None = None
         health: dict[tuple[str, str], IndexHealth] = {}
+        sizes = {self.slot: self.dimensions}
+        [by_meaning] = meaning_fields(sizes, self.embedding_model)
         for plan in index_plans(
-            self.settings, {self.slot: self.dimensions}, database=self.database
+            self.settings, sizes, model=self.embedding_model, database=self.database
         ):
             index = IndexHealth(self.database, plan, self.clock)
             health[plan.collection, plan.kind] = index
@@ -74,8 +78,7 @@ class AtlasStore(MongoChunks):
                 collection=self.database[name],
                 vectors=health[name, "vectorSearch"],
                 texts=health[name, "search"],
-                path=self.embedding_field,
-                dimensions=self.dimensions,
+                by_meaning=by_meaning,
                 max_time_ms=self._max_time_ms,
                 trace=self._trace,
                 clock=self.clock,
@@ -88,7 +91,7 @@ class AtlasStore(MongoChunks):
 
     def vector_search(
         self,
-        vector: Vector,
+        meaning: Meaning,
         *,
         top_k: int,
         scope: Scope,
@@ -97,10 +100,10 @@ class AtlasStore(MongoChunks):
         """Raises SearchEngineError (no engine, an index that does not answer, a field
         not declared, overload) and EmbedderMismatchError.
         """
-        numbers: list[float] = self._check(vector).tolist()
+        question = self._checked(meaning)
 
         def search(collection: IndexedCollection) -> list[Json]:
-            return collection.nearest(numbers, top_k, scope, num_candidates)
+            return collection.nearest(question, top_k, scope, num_candidates)
 
         return self._best(self._search_each(scope, search), top_k)
 
@@ -125,6 +128,16 @@ class AtlasStore(MongoChunks):
             raise failure
         return []
 
+    def _checked(self, meaning: Meaning) -> Meaning:
+        """Return a question that can be searched for. Raises EmbedderMismatchError: it
+        is of another model; SearchEngineError: it says nothing.
+        """
+        if not isinstance(meaning, str):
+            return self._check(meaning)
+        if not meaning.strip():
+            raise no_direction()
+        return meaning
+
     def _known_text_failure(self, scope: Scope) -> SearchEngineError | None:
         """Return why a text index of the scope has not answered, if one has not."""
         for collection in self._in_scope(scope):
@@ -143,7 +156,7 @@ class AtlasStore(MongoChunks):
     def hybrid_search(
         self,
         query: str,
-        vector: Vector,
+        meaning: Meaning,
         *,
         top_k: int,
         scope: Scope,
@@ -153,7 +166,7 @@ class AtlasStore(MongoChunks):
         `$rankFusion`. A text index that cannot answer fails nothing: see
         `without_keywords`.
         """
-        numbers: list[float] = self._check(vector).tolist()
+        question = self._checked(meaning)
         fuses = bool(query.strip()) and not scope.is_limited and self._has_rank_fusion()
         rows_needed = self._rows_needed(top_k, scope)
 
@@ -162,13 +175,13 @@ class AtlasStore(MongoChunks):
             if fuses and not collection.texts.known_failure():
                 try:
                     fused = collection.fused(
-                        query, numbers, top_k, scope, num_candidates
+                        query, question, top_k, scope, num_candidates
                     )
                     if fused is not None:
                         return BothSearches(*fused)
                 except CommandError as error:
                     refusal = _refusal(error, collection)
-            nearest = collection.nearest(numbers, top_k, scope, num_candidates)
+            nearest = collection.nearest(question, top_k, scope, num_candidates)
             with_words = collection.best_by_words(query, rows_needed, scope)
             # Where the text index answers, the stage is refused, not the index.
             if collection.texts.known_failure():
@@ -308,11 +321,15 @@ class AtlasStore(MongoChunks):
         return set().union(*self._at_once(self._indexed, unfollowed))
 
     def vector_scores(
-        self, vector: Vector, chunk_ids: Sequence[str]
+        self, meaning: Meaning, chunk_ids: Sequence[str]
     ) -> dict[str, float]:
-        """Leave out chunks that are gone or have no embedding of this size."""
-        unit = _unit(self._check(vector))
+        """Leave out chunks that are gone or have no embedding of this size: all, where
+        MongoDB embeds them. Their order is then that of the searches themselves.
+        """
         scores: dict[str, float] = {}
+        if isinstance(meaning, str):
+            return scores
+        unit = _unit(self._check(meaning))
         if not chunk_ids:
             return scores
         field = self.embedding_field
@@ -323,6 +340,21 @@ class AtlasStore(MongoChunks):
                 if stored is not None:
                     scores[id_text(row["_id"])] = to_score(float(_unit(stored) @ unit))
         return scores
+
+    def stored_vector(self, row: Json, dimensions: int | None) -> Vector | None:
+        if not self.embedding_model:
+            return super().stored_vector(row, dimensions)
+        if is_retired(row) or not row.get(TEXT_FIELD):
+            return None
+        return np.empty(0, dtype=np.float32)
+
+    def verify(self) -> None:
+        """Raises SearchEngineError: the server shall embed, and does not."""
+        if self.embedding_model:
+            reports = self._names[:2][-1]
+            said = probe_auto_embedding(self.database, reports)
+            if said:
+                raise failure("no_auto_embedding", said=said)
 
     def ping(self) -> str:
         """Check that each collection with documents has a vector index that answers;
@@ -367,7 +399,7 @@ def _refusal(error: CommandError, collection: IndexedCollection) -> str | None:
     """Return the server's words where it refuses the stage itself, None where it will
     not the next time. Raises SearchEngineError: the engine is away or overloaded.
     """
-    if is_away(error) or error.reason == THROTTLED:
+    if is_away(error) or is_rate_limited(error) or error.reason == THROTTLED:
         raise explain(error, collection.vectors.target) from error
     if error.reason in PASSING:
         return None
@@ -378,5 +410,5 @@ def _unit(vector: Vector) -> Vector:
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
-TRAITS = StoreTraits(has_search_indexes=True)
+TRAITS = StoreTraits(has_search_indexes=True, embeds=True)
 build = AtlasStore

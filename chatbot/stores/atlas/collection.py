@@ -12,18 +12,20 @@ import threading
 from collections.abc import Callable, Sequence
 from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ...database.changes import PASSAGES, Changes
 from ...database.core import Collection, Json
 from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING, filter_value
-from ...domain import Range, Scope
+from ...domain import Meaning, Range, Scope
 from ...domain.errors import SearchEngineError
 from ...domain.scope import NO_VALUE, Values
 from ..chunks import PassageCount, is_retired
 from . import pipelines
-from .errors import NOT_QUERYABLE, UNDECLARED, translate_refusals
+from .errors import NOT_QUERYABLE, RATE_LIMITED, UNDECLARED, translate_refusals
 from .indexes import TEXT_PATHS, IndexHealth
+from .meaning import MeaningField
 
 log = logging.getLogger(__name__)
 MAX_EXACT_PASSAGES = 10_000
@@ -69,8 +71,7 @@ class IndexedCollection:
     collection: Collection
     vectors: IndexHealth
     texts: IndexHealth
-    path: str
-    dimensions: int
+    by_meaning: MeaningField
     max_time_ms: int
     trace: SentPipelines
     clock: Callable[[], float]
@@ -85,7 +86,10 @@ class IndexedCollection:
     _text_years: tuple[float, bool] = (float("-inf"), False)
     """When a row with its year as text was looked for, and whether there was one."""
     _shrank_at: float = float("-inf")
-    _undeclared: set[str] = field(default_factory=set)
+    _unasked: set[str] = field(default_factory=set)
+    """Indexes that could not be asked what they have of a document."""
+    _looked_at: float = float("-inf")
+    """When `vectors` was asked what it has of a document."""
 
     @property
     def name(self) -> str:
@@ -93,7 +97,7 @@ class IndexedCollection:
 
     def nearest(
         self,
-        vector: Sequence[float],
+        meaning: Meaning,
         top_k: int,
         scope: Scope,
         num_candidates: int | None = None,
@@ -101,6 +105,8 @@ class IndexedCollection:
         """Return at least the ``top_k`` nearest rows, with all that tie with the last
         of them.
         """
+        if self._is_not_worth_embedding():
+            return []
         # An index of another program may lack fields, by which it cannot filter.
         declared = self.vectors.target.theirs
         in_index = []
@@ -114,7 +120,7 @@ class IndexedCollection:
 
         def pipeline(limit: int) -> list[Json]:
             return [
-                self._vector_stage(vector, index_scope, limit, num_candidates),
+                self._vector_stage(meaning, index_scope, limit, num_candidates),
                 *pipelines.ranked("vectorSearchScore"),
             ]
 
@@ -170,7 +176,7 @@ class IndexedCollection:
     def fused(
         self,
         query: str,
-        vector: Sequence[float],
+        meaning: Meaning,
         top_k: int,
         scope: Scope,
         num_candidates: int | None = None,
@@ -183,9 +189,11 @@ class IndexedCollection:
         """
         if self.vectors.target.theirs is not None and scope.conditions:
             return None
+        if self._is_not_worth_embedding():
+            return [], []
         stored = self._as_stored(scope)
         with translate_refusals(self.vectors.target):
-            stage = self._vector_stage(vector, stored, top_k, num_candidates)
+            stage = self._vector_stage(meaning, stored, top_k, num_candidates)
         text = pipelines.text_stage(
             index=self.texts.target.index, query=query, scope=stored
         )
@@ -210,8 +218,12 @@ class IndexedCollection:
                 raise failure
         short = len(nearest) < top_k
         if short and self._lacks_rows(nearest, self.vectors, top_k, scope):
-            nearest = self.nearest(vector, top_k, scope, num_candidates)
+            nearest = self.nearest(meaning, top_k, scope, num_candidates)
         return nearest, with_words
+
+    def _is_not_worth_embedding(self) -> bool:
+        """Return whether a question would be embedded to search no rows."""
+        return bool(self.by_meaning.look_seconds) and not self._count_rows()
 
     def retire(self, document_id: str, keep: set[str]) -> list[str]:
         """See `protocols.LateStore`."""
@@ -241,9 +253,13 @@ class IndexedCollection:
         """See `protocols.LateStore`. An index that cannot answer is not waited for: it
         reads all rows when built.
         """
+        # A row without a vector, or without a text to embed, is never indexed.
+        has_meaning: Json = {self.by_meaning.path: {"$exists": True, "$ne": ""}}
+        arriving: set[str]
+        leaving: set[str]
         arriving, leaving, rows = self.at_once(
             [
-                lambda: self._stored_ids(written, {self.path: {"$exists": True}}),
+                lambda: self._stored_ids(written, has_meaning),
                 lambda: self._stored_ids(retired, {}),
                 lambda: self.collection.count({"document_id": document_id}),
             ]
@@ -251,16 +267,25 @@ class IndexedCollection:
         if not (arriving or leaving):
             return set()
         limit = max(1, rows + len(leaving))
-        unfollowed: set[str] = set()
-        for indexed in self.at_once(
-            [
-                lambda: self._indexed_ids(self.vectors, document_id, limit),
-                lambda: self._indexed_ids(self.texts, document_id, limit),
-            ]
-        ):
-            if indexed is not None:
-                unfollowed |= (arriving - indexed) | (leaving & indexed)
-        return unfollowed
+
+        def behind(index: IndexHealth) -> set[str]:
+            indexed = self._indexed_ids(index, document_id, limit)
+            if indexed is None:
+                return set()
+            return (arriving - indexed) | (leaving & indexed)
+
+        if not self.by_meaning.look_seconds:
+            calls = [partial(behind, self.vectors), partial(behind, self.texts)]
+            of_vectors, of_texts = self.at_once(calls)
+            return {*of_vectors, *of_texts}
+        # A row without its text has no embedding, so it leaves both indexes at once.
+        unfollowed = behind(self.texts)
+        if not arriving:
+            return unfollowed
+        if unfollowed or self.clock() - self._looked_at < self.by_meaning.look_seconds:
+            return arriving | unfollowed
+        self._looked_at = self.clock()
+        return behind(self.vectors)
 
     def _stored_ids(self, ids: AnyOf[str], condition: Json) -> set[str]:
         """Return those of the ids whose rows exist and meet a condition."""
@@ -278,18 +303,17 @@ class IndexedCollection:
         if index.failure() is not None:
             return None
         target = index.target
-        pipeline = pipelines.listing_pipeline(
-            target, document_id, dimensions=self.dimensions, path=self.path, limit=limit
-        )
+        pipeline = pipelines.listing_pipeline(target, document_id, limit=limit)
         try:
             with translate_refusals(target):
                 return {str(row["_id"]) for row in self.collection.search(pipeline)}
         except SearchEngineError as error:
-            if error.reason != UNDECLARED:
+            if error.reason not in (UNDECLARED, RATE_LIMITED):
                 raise
-            # An index of an older release: documents are shown without waiting.
-            if target.index not in self._undeclared:
-                self._undeclared.add(target.index)
+            # An index of an older release, or one that embeds no question for now:
+            # documents are shown without waiting.
+            if target.index not in self._unasked:
+                self._unasked.add(target.index)
                 log.warning("%s", error.message)
             return None
 
@@ -330,7 +354,7 @@ class IndexedCollection:
 
     def _vector_stage(
         self,
-        vector: Sequence[float],
+        meaning: Meaning,
         scope: Scope,
         limit: int,
         num_candidates: int | None,
@@ -352,8 +376,8 @@ class IndexedCollection:
             compared = max(compared, limit)
         return pipelines.vector_stage(
             index=self.vectors.target.index,
-            path=self.path,
-            vector=vector,
+            field=self.by_meaning,
+            meaning=meaning,
             scope=scope,
             limit=limit,
             num_candidates=compared,

@@ -24,6 +24,8 @@ UNDECLARED = "field_undeclared"
 """Reasons of errors of one index, not of the question: its state, and a field that it
 does not declare.
 """
+RATE_LIMITED = "embedding_limited"
+"""The reason of the error where MongoDB embeds no more questions for now."""
 NO_ENGINE_CODES = {115, 31082, 40324, 6047401}
 """CommandNotSupported, SearchNotEnabled, unrecognised stage, and "only allowed on
 MongoDB Atlas" (7.x).
@@ -62,6 +64,12 @@ _WRONG_INDEX = (
         "dimensions",
     ),
     (_FULL, "full:indexes"),
+    # AutoEmbeddingIndexValidator.java of github.com/mongodb/mongot has these two, and
+    # VectorSearchCommand.java the third; the fourth is the vendor's page on models.
+    (re.compile(r"embedding model\(s\) are not supported: (?P<said>.+)"), "no_model"),
+    (re.compile(r"cannot (?:update type:autoEmbed|convert a type)"), "other_model"),
+    (re.compile(r"queryVector must be present|\"?queryVector\"? is req"), "by_vector"),
+    (re.compile(r"context-limit-exceeded"), "long_question"),
 )
 """Refusals by an index that is not as it should be, or has no room."""
 _RATE_LIMIT = re.compile(
@@ -106,6 +114,11 @@ def has_no_room(error: CommandError) -> bool:
     return bool(_FULL.search(error.server_message))
 
 
+def is_rate_limited(error: CommandError) -> bool:
+    """Return whether a service of models behind the server takes no more for now."""
+    return bool(_RATE_LIMIT.search(error.server_message))
+
+
 def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
     """Return the cause and the remedy of known refusals, and the server's words of
     others.
@@ -117,6 +130,8 @@ def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
         return failure("away")
     if lacks_engine(error):
         return failure("no_engine")
+    if is_rate_limited(error):
+        return failure("embedding_limited")
     if _ZERO.search(message):
         return no_direction()
     not_ready = _NOT_READY.search(message)
@@ -153,7 +168,7 @@ def no_reranking(error: CommandError) -> SearchEngineError:
     """Return the error for a server that lacks `$rerank` or refuses it: it has rate
     limits, and can be off.
     """
-    if _RATE_LIMIT.search(error.server_message):
+    if is_rate_limited(error):
         seconds = 60  # limits are per minute
         stated = _SECONDS.search(error.server_message)
         if stated:

@@ -25,6 +25,7 @@ from ...database.rows import (
 )
 from ...domain.errors import SearchEngineError
 from .errors import FOLLOWED_BY, failure, has_no_room, not_queryable, translate_refusals
+from .meaning import AutoEmbedField, MeaningField, VectorField
 
 log = logging.getLogger(__name__)
 MISSING = "DOES_NOT_EXIST"
@@ -42,12 +43,14 @@ TEXT_PATHS = (TEXT_FIELD, "report_title", "document_title")
 too.
 """
 VECTOR_INDEX = "vector_index"
+AUTO_EMBED_INDEX = "auto_embed_index"
 TEXT_INDEX = "text_index"
 """Their names. One vector index holds both slots of vectors: a free cluster has room
-for three indexes in all.
+for three indexes in all. It cannot become one that embeds by itself, which therefore
+has another name.
 """
-LEFT_OVER = {f"{VECTOR_INDEX}_b"}
-"""Names of indexes that only earlier releases used."""
+OWN_INDEXES = {VECTOR_INDEX, AUTO_EMBED_INDEX, TEXT_INDEX, f"{VECTOR_INDEX}_b"}
+"""Names of our indexes, those of earlier releases included."""
 Quantization = Literal["none", "scalar", "binary"]
 
 
@@ -61,6 +64,8 @@ class SearchTarget:
     index: str
     kind: Literal["vectorSearch", "search"]
     definition: Json
+    by_meaning: MeaningField | None = None
+    """What a search by meaning looks at; None = the index is one of words."""
     dropped: tuple[str, ...] = ()
     theirs: frozenset[str] | None = None
     """Of an index of another program: the filter fields that it has, by our names."""
@@ -77,16 +82,16 @@ class SearchTarget:
 
 
 def vector_index_definition(
-    dimensions: Mapping[str, int],
+    by_meaning: Iterable[MeaningField],
     filter_fields: Iterable[str],
     quantization: Quantization = "none",
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Json:
-    """Return the `vectorSearch` index: cosine over the embeddings, and every field that
-    a scope may name.
+    """Return the `vectorSearch` index: the fields that are searched by meaning, by
+    cosine, and every field that a scope may name.
 
-    ``dimensions`` by slot: two while the embedding model changes. Quantisation is
-    advised above 100,000 vectors: scalar takes a quarter of the memory, binary a
+    ``by_meaning``: two slots of vectors while the embedding model changes. Quantisation
+    is advised above 100,000 vectors: scalar takes a quarter of the memory, binary a
     twenty-fourth. ``options``: see `Settings.index_options`.
     """
     definition: Json = {"fields": []}
@@ -96,13 +101,7 @@ def vector_index_definition(
             definition[name] = value
         else:
             field_options[name] = value
-    for slot, size in dimensions.items():
-        vector = {
-            "type": "vector",
-            "path": embedding_field(slot),
-            "numDimensions": size,
-        }
-        definition["fields"].append({**vector, **field_options})
+    definition["fields"] += [field.declared(field_options) for field in by_meaning]
     for name in dict.fromkeys((*filter_fields, FOLLOWED_BY)):
         definition["fields"].append({"type": "filter", "path": name})
     return definition
@@ -127,45 +126,78 @@ class HasIndexes(Protocol):
     """A collection of another program, with search indexes of its own."""
 
     def index_plans(
-        self, dimensions: int, fields: Iterable[str]
+        self, by_meaning: MeaningField, fields: Iterable[str]
     ) -> list[SearchTarget]: ...
+
+    def auto_embedding_model(self) -> str:
+        """Return the model by which MongoDB embeds its texts, "" if it does not."""
 
 
 def index_plans(
     settings: Settings,
     dimensions: Mapping[str, int],
     *,
+    model: str = "",
     dropped: Iterable[str] = (),
     database: Database | None = None,
 ) -> list[SearchTarget]:
     """Return a vector and a text index for each collection of passages, the most needed
     first.
 
-    ``dimensions`` of the vectors by slot; ``dropped``: the slots to remove. The general
+    ``dimensions`` of the vectors by slot; ``model``: by which MongoDB embeds the texts
+    instead, "" = it does not; ``dropped``: the slots to remove. The general
     collection is the first, that of the reports the second. Text indexes are optional,
     the general one's is last: the free tier has room for three. ``database``: where
     collections of another program have their own indexes.
     """
     names = list(dict.fromkeys(settings.chunk_collections))
     fields = settings.filter_fields
+    by_meaning = meaning_fields(dimensions, model)
+    first = by_meaning[0]
     if database is not None and database.mapped:
-        size = next(iter(dimensions.values()))
         plans: list[SearchTarget] = []
         for collection in database.mapped.values():
             if isinstance(collection, HasIndexes):
-                plans += collection.index_plans(size, fields)
+                plans += collection.index_plans(first, fields)
         return plans
     options = json.loads(settings.index_options or "{}")
-    vector = vector_index_definition(dimensions, fields, settings.quantization, options)
+    vector = vector_index_definition(by_meaning, fields, settings.quantization, options)
     text = text_index_definition(fields, settings.language)
     dropped_paths = tuple(embedding_field(slot) for slot in dropped)
+    index = AUTO_EMBED_INDEX if model else VECTOR_INDEX
     targets = [
-        SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, dropped_paths)
+        SearchTarget(name, index, "vectorSearch", vector, first, dropped_paths)
         for name in names
     ]
     for name in (*names[1:], names[0]):  # the general one is the last
         targets.append(SearchTarget(name, TEXT_INDEX, "search", text))
     return targets
+
+
+def auto_embedding_model(database: Database) -> str:
+    """Return the model by which MongoDB embeds the rows of another program, "" if it
+    does not. Raises SearchEngineError: the server has no search engine.
+    """
+    for collection in database.mapped.values():
+        if isinstance(collection, HasIndexes):
+            model = collection.auto_embedding_model()
+            if model:
+                return model
+    return ""
+
+
+def meaning_fields(dimensions: Mapping[str, int], model: str) -> list[MeaningField]:
+    """Return the fields that are searched by meaning: the texts, where a ``model`` of
+    MongoDB embeds them, else the slots of vectors.
+    """
+    if model:
+        return [AutoEmbedField(TEXT_FIELD, model)]
+    # A model that runs in MongoDB has no slot while another one takes its place.
+    return [
+        VectorField(embedding_field(slot), size)
+        for slot, size in dimensions.items()
+        if size
+    ]
 
 
 def fits_definition(stored: Mapping[str, Any], target: SearchTarget) -> bool:
@@ -361,12 +393,12 @@ def ensure_indexes(
 
 
 def is_own_index(described: Mapping[str, Any]) -> bool:
-    """Return whether a vector index has a vector of ours. One by our name that has none
-    is another program's.
+    """Return whether a vector index has vectors or texts of ours. One by our name that
+    has none is another program's.
     """
     fields = (described.get("latestDefinition") or {}).get("fields", ())
     paths = {field.get("path") for field in fields if field.get("type") != "filter"}
-    return not paths or not paths.isdisjoint(WITHOUT_EMBEDDING)
+    return not paths or not paths.isdisjoint({*WITHOUT_EMBEDDING, TEXT_FIELD})
 
 
 def _request(database: Database, target: SearchTarget, polling: Polling) -> bool:

@@ -10,11 +10,12 @@ from typing import Any
 
 from ...database.core import CommandError, Database, Json
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
-from ...domain import Range, Scope
+from ...domain import Meaning, Range, Scope
 from ...domain.scope import NO_VALUE, Condition, Value, Values, by_type
 from ...language.analysis import WORD_PATTERN
 from .errors import FOLLOWED_BY, explain, is_away, lacks_engine
 from .indexes import TEXT_PATHS, SearchTarget
+from .meaning import AutoEmbedField, MeaningField, VectorField
 
 MIN_CANDIDATES = 1_000
 """So many find nearly everything where few results are wanted."""
@@ -35,16 +36,16 @@ def candidates(limit: int, share: float = 1.0) -> int:
 def vector_stage(
     *,
     index: str,
-    vector: Sequence[float],
+    field: MeaningField,
+    meaning: Meaning,
     scope: Scope,
     limit: int,
     num_candidates: int | None,
-    path: str = EMBEDDING_FIELD,
 ) -> Json:
     """Return the `$vectorSearch` stage; without ``num_candidates`` it compares every
     vector in the scope. The engine refuses ``numCandidates`` beside ``exact``.
     """
-    query: Json = {"index": index, "path": path, "queryVector": list(vector)}
+    query: Json = {"index": index, **field.asked(meaning)}
     if scope.conditions:
         query["filter"] = scope.to_mql()
     if num_candidates is None:
@@ -169,24 +170,23 @@ def leg_scores(details: Any) -> dict[str, float]:
 
 
 def listing_pipeline(
-    target: SearchTarget, document_id: str, *, dimensions: int, path: str, limit: int
+    target: SearchTarget, document_id: str, *, limit: int
 ) -> list[Json]:
     """Return the pipeline for the ids of all of a document's chunks that an index
     has.
     """
-    if target.kind == "search":
+    if target.by_meaning is None:
         clause = {"path": FOLLOWED_BY, "value": document_id}
         stages: list[Json] = [
             {"$search": {"index": target.index, "equals": clause}},
             {"$limit": limit},
         ]
     else:
-        # Any vector but zeros will do: there are no more rows than the limit.
-        any_vector = [1.0] + [0.0] * (dimensions - 1)
+        # Any question will do: there are no more rows than the limit.
         stage = vector_stage(
             index=target.index,
-            path=path,
-            vector=any_vector,
+            field=target.by_meaning,
+            meaning=target.by_meaning.any_question,
             scope=Scope.of({FOLLOWED_BY: Values((document_id,))}),
             limit=limit,
             num_candidates=None,
@@ -237,9 +237,7 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
         DatabaseError: the server does not answer, or refuses the user.
         SearchEngineError: there is a search engine, but it is away just now.
     """
-    nearest = vector_stage(
-        index=PROBE_INDEX, vector=[1.0], scope=Scope(), limit=1, num_candidates=1
-    )
+    nearest = _probe(VectorField(EMBEDDING_FIELD, dimensions=1))
     keyword_stage = text_stage(index=PROBE_INDEX, query="probe", scope=Scope())
     refused = _refusal(database, collection, [nearest])
     if refused is not None and lacks_engine(refused):
@@ -262,6 +260,26 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
     if rank_fusion:
         stages.append("$rankFusion")
     return SearchCapabilities(True, rank_fusion, ", ".join(stages))
+
+
+def probe_auto_embedding(database: Database, collection: str) -> str:
+    """Return why the server does not embed questions, "" if it does: it then answers
+    with no rows, and embeds nothing, as the index does not exist. Raises as
+    `probe_search` does.
+    """
+    refused = _refusal(database, collection, [_probe(AutoEmbedField(TEXT_FIELD, ""))])
+    return refused.server_message if refused is not None else ""
+
+
+def _probe(field: MeaningField) -> Json:
+    return vector_stage(
+        index=PROBE_INDEX,
+        field=field,
+        meaning=field.any_question,
+        scope=Scope(),
+        limit=1,
+        num_candidates=1,
+    )
 
 
 def _refusal(

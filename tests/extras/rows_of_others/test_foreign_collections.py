@@ -20,6 +20,7 @@ from chatbot.database.changes import PASSAGES
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain import Scope
 from chatbot.domain.errors import SettingsError
+from chatbot.extras.operator.doctor import diagnose
 from chatbot.models.embed.hashing import HashingEmbedder
 from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient
@@ -300,3 +301,49 @@ def test_a_limited_key_searches_the_words_of_its_part(
         found[method] = {hit["country_name"] for hit in hits}
     close_app(app)
     assert found == {"bm25": {"Gabon"}, "hybrid": {"Gabon"}}
+
+
+@pytest.mark.sampled(1)
+def test_texts_that_mongodb_embeds_are_found_by_meaning(
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of LangChain's `AutoEmbeddings` have no vectors, and its index is over their
+    texts (langchain-mongodb 0.11, index.py). No setting names the model: it is the
+    index's.
+    """
+    client: Any = SearchClient()
+    monkeypatch.setattr(
+        storage, "open_database", lambda settings: MongoDatabase(client, DATABASE)
+    )
+    rows = LAYOUTS[layout]["rows"]
+    client[DATABASE][THEIRS].insert_many(rows)
+    text = "content" if layout == "haystack" else "text"
+    embedded = {"type": "autoEmbed", "modality": "text", "path": text}
+    filters = [{"type": "filter", "path": path} for path in LAYOUTS[layout]["filters"]]
+    fields = [{**embedded, "model": "voyage-4-lite"}, *filters]
+    client[DATABASE][THEIRS].create_search_index(
+        {
+            "name": LAYOUTS[layout]["index"],
+            "type": "vectorSearch",
+            "definition": {"fields": fields},
+        }
+    )
+    schema = ",".join(filter(None, [layout, LAYOUTS[layout]["map"]]))
+    settings = Settings(
+        data_dir=tmp_path,
+        mongodb_uri="mongodb://localhost",
+        vector_search="atlas",
+        report_collection=THEIRS,
+        chat_model="extractive",
+        schema=schema,
+    )
+    app = create_app(settings)
+    check_answers(app.test_client())
+    findings = list(diagnose(app.extensions["services"]))
+    close_app(app)
+    said = {one.name: one.message for one in findings}
+    assert "voyage-4-lite" in said["embeds_in_store"]
+    assert "not tried on a real cluster by us" in said["embeds_in_store"]
+    assert "rows_without_vector" not in said
+    assert {one.severity for one in findings if one.area == "indexes"} == {"ok"}
+    assert list(client[DATABASE][THEIRS].find()) == rows

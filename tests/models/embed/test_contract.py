@@ -12,7 +12,9 @@ from chatbot.models.embed.providers import PROVIDERS
 from tests.models.embed.conftest import BuildProvider
 from tests.models.embed.contract import EveryEmbedder
 
-LOCAL = [name for name in EMBEDDERS.names() if name not in PROVIDERS]
+IN_STORE = {"atlas"}
+"""Embeds nothing here: tests/app/test_auto_embedding.py."""
+LOCAL = [name for name in EMBEDDERS.names() if name not in IN_STORE.union(PROVIDERS)]
 
 
 class TestProviders(EveryEmbedder):
