@@ -2,6 +2,7 @@
 indicators and years.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,11 +25,17 @@ from ..domain.figure_query import (
     ShareOf,
 )
 from ..domain.figures import GlossaryEntry, indicator_name
+from ..domain.formulas import read_formula
 from ..domain.request import RequestContext
 from ..domain.scope import Reading
 from ..language.words import Say
-from ..questions.kinds import Request
-from ..questions.operations import Operation, says_nothing, says_people
+from ..questions.kinds import Request, topic_of_figures
+from ..questions.operations import (
+    Operation,
+    read_operation,
+    says_nothing,
+    says_people,
+)
 from ..search.indicators import TOTAL
 from .figure_premises import words_of
 from .figure_queries import FigureQueries, named_pair
@@ -41,8 +48,15 @@ STEPS: dict[str, AnyStep] = {
     "gain": Growth(),
 }
 """By what a question wants."""
+SIGNS = {"difference": " - ", "ratio": " / ", "sum": " + "}
+"""Of the formula of what a ranking computes of two figures."""
 
 
+_PER_PEOPLE = re.compile(
+    r"per (?P<people>\d{1,3}(?:,?\d{3})*) "
+    r"(?:people|persons|inhabitants|residents|citizens)$",
+    re.IGNORECASE,
+)
 RANKED = 5
 """Countries of a ranking that does not say how many."""
 
@@ -90,11 +104,45 @@ class FigureQuestions:
             return None
         for in_unit in _in_units(query, operation):
             with suppress(InvalidRequestError):
-                return in_unit, self.queries.run(in_unit, scope)
-        of_whole = self._of_whole(query, operation, scope, request)
-        if of_whole is None:
+                table = self.queries.run(in_unit, scope)
+                # Nothing is nothing in any unit: its passage says why.
+                is_none = operation.wanted == "convert" and not _has_values(table)
+                return None if is_none else (in_unit, table)
+        again = self._of_whole(query, operation, scope, request)
+        again = again or _of_people(operation)
+        if again is None:
             return None
-        return self.answer(of_whole, reading, subjects, scope, request)
+        return self.answer(again, reading, subjects, scope, request)
+
+    def of_all(
+        self,
+        wanted: Request,
+        scope: Scope,
+        request: RequestContext | None = None,
+    ) -> tuple[FigureQuery, FigureTable] | None:
+        """Return the query of a ranking, a filter or a count of what is computed of
+        each country ("emissions per head", "the gap between exports and imports"), and
+        its table; None where nothing is, or no figures are surely meant.
+        """
+        operation = read_operation(Reading(topic_of_figures(wanted.topic)), subjects=1)
+        sign = SIGNS.get(operation.wanted)
+        names: list[str] = []
+        for topic in operation.topics:
+            names += self._indicators(topic, operation, scope, request)
+        if len(set(names)) != len(operation.topics):
+            return None
+        if operation.wanted == "each":
+            names = self._of_two(names[0], operation, (), scope)
+        elif sign:
+            names = [sign.join(f"[{name}]" for name in names)]
+        elif not self.derived_terms(operation.topics):
+            return None
+        if not names:
+            return None
+        query = FigureQuery(indicators=tuple(names[:1]), steps=steps_of(wanted))
+        with suppress(InvalidRequestError):
+            return query, self.queries.run(query, scope)
+        return None
 
     def _of_whole(
         self,
@@ -134,8 +182,15 @@ class FigureQuestions:
         for topic in operation.topics:
             meant = self._indicators(topic, operation, scope, request)
             if not meant:
+                # "Women live longer than men": of men the same.
+                meant = self._beside(topic, indicators, scope, request)
+            if not meant:
                 return None
             indicators += meant
+        if len(set(indicators)) < len(operation.topics):
+            return None
+        if operation.wanted == "sum":
+            indicators = [SIGNS["sum"].join(f"[{name}]" for name in indicators)]
         steps: list[AnyStep] = []
         if operation.wanted in {"each", "share"}:
             indicators = self._of_two(indicators[0], operation, subjects, scope)
@@ -149,6 +204,8 @@ class FigureQuestions:
                 step = step.model_copy(update={"of": "subjects"})
             if operation.wanted == "per_cent" and len(subjects) > 1:
                 # "By how much is A above B": B is what is compared with.
+                subjects = subjects[::-1]
+            if operation.inverse:
                 subjects = subjects[::-1]
             steps.append(step)
         years = [year for named in reading.figure_years for year in named.ends]
@@ -177,9 +234,12 @@ class FigureQuestions:
             return [topic]
         derived = self._derived(topic)
         if derived is not None:
-            return [derived.term]
+            return [self._with_parts(derived, topic, scope)]
         tables = self.queries.tables
         pairs = []
+        named = self._named_part(topic, scope)
+        if named:
+            return [named]
         if says_people(topic):
             people = tables.population(scope)
             if people is not None:
@@ -191,6 +251,42 @@ class FigureQuestions:
         elif operation.wanted in {"verdict", "ratio", "convert"}:
             pairs = tables.sizes(scope)
         return [indicator_name(heading, label) for heading, label in pairs]
+
+    def _named_part(self, topic: str, scope: Scope) -> str:
+        """Return the one part of a heading that has a name, as a city has, and that a
+        topic names; "" without one.
+        """
+        words = set(self.terms(topic))
+        names = []
+        pairs = self.queries.tables.indicators(scope)
+        for heading, labels in pairs.items():
+            for label, subjects in labels.items():
+                is_name = label[:1].isupper() and subjects == 1
+                if is_name and words.issuperset(self.terms(label) or [label]):
+                    names.append(indicator_name(heading, label))
+        return names[0] if len(names) == 1 else ""
+
+    def _beside(
+        self,
+        topic: str,
+        indicators: Sequence[str],
+        scope: Scope,
+        request: RequestContext | None,
+    ) -> list[str]:
+        """Return the part of an indicator's heading that a topic names: "men" beside
+        "Life expectancy at birth: female"; none where it names none.
+        """
+        tables = self.queries.tables
+        pairs = tables.indicators(scope)
+        for name in indicators:
+            pair = named_pair(name, pairs)
+            if pair is None:
+                continue
+            heading, _ = pair
+            label = tables.index.label(topic, heading, pairs[heading], request)
+            if self._names_label(topic, heading, label) and label:
+                return [indicator_name(heading, label)]
+        return []
 
     def _of_two(
         self,
@@ -205,17 +301,18 @@ class FigureQuestions:
         tables = self.queries.tables
         pairs = tables.indicators(scope)
         pair = named_pair(name, pairs)
-        people = tables.population(scope)
-        if pair is None or people is None:
+        counted = tables.population(scope)
+        if pair is None or counted is None:
             return []
-        population = indicator_name(*people)
+        population = indicator_name(*counted)
         if name == population:
             return []
         part = tables.measured(*pair, pairs, scope, subjects)
         if not part.is_amount:
             return []
         if operation.wanted == "each":
-            return [f"[{name}] / [{population}]"]
+            people = f" * {operation.people}" if operation.people > 1 else ""
+            return [f"[{name}] / [{population}]{people}"]
         heading, label = pair
         for other in pairs[heading]:
             if other == label or (other and TOTAL not in self.terms(other)):
@@ -231,15 +328,38 @@ class FigureQuestions:
         """Return whether a topic has a word for the label: of a heading without a
         figure of its own, another label might be meant as well.
         """
-        if not label:
+        of_label = set(self.terms(label))
+        if TOTAL in of_label or of_label.issubset(self.terms(topic)):
             return True
         words = words_of(heading, label, self.queries.glossary(), self.terms)
         words.difference_update(self.terms(heading))
         return not words.isdisjoint(self.terms(topic))
 
-    def is_derived(self, topic: str) -> bool:
-        """Return whether a topic names a derived figure."""
-        return self._derived(topic) is not None
+    def derived_terms(self, topics: Sequence[str]) -> Sequence[str]:
+        """Return the terms of the derived figures that topics name."""
+        derived = [self._derived(topic) for topic in topics]
+        return [entry.term for entry in derived if entry is not None]
+
+    def _with_parts(self, entry: GlossaryEntry, topic: str, scope: Scope) -> str:
+        """Return the term of a derived figure; its formula where a topic names other
+        parts of a heading in it: the total area, not that of the land.
+        """
+        pairs = self.queries.tables.indicators(scope)
+        words = set(self.terms(topic))
+        formula = entry.formula
+        for name in read_formula(entry.formula).names:
+            pair = named_pair(name, pairs)
+            if pair is None or not pair[1]:
+                continue
+            heading, label = pair
+            named = set(self.terms(heading))
+            for other in pairs[heading]:
+                own = set(self.terms(other)) - named or {TOTAL}
+                if other != label and own <= words and named <= words:
+                    formula = formula.replace(
+                        f"[{name}]", f"[{indicator_name(heading, other)}]"
+                    )
+        return entry.term if formula == entry.formula else formula
 
     def _derived(self, topic: str) -> GlossaryEntry | None:
         """Return the derived figure whose words are all in a topic: of several the one
@@ -255,6 +375,25 @@ class FigureQuestions:
                 if of_phrase and of_phrase <= words and len(of_phrase) > best[0]:
                     best = (len(of_phrase), entry)
         return best[1]
+
+
+def _has_values(table: FigureTable) -> bool:
+    """Return whether a table has a figure other than zero."""
+    cells = [cell for row in table.rows for cell in row.cells]
+    return any(cell is not None and cell.value for cell in cells)
+
+
+def _of_people(operation: Operation) -> Operation | None:
+    """Return the operation for a figure of so many people, of one for another unit that
+    is none of the figure: "per 1,000 inhabitants"; None of others.
+    """
+    if operation.wanted != "convert":
+        return None
+    per = _PER_PEOPLE.match(operation.units[0])
+    if per is None:
+        return None
+    people = int(per["people"].replace(",", ""))
+    return replace(operation, wanted="each", units=(), people=people)
 
 
 def _in_units(query: FigureQuery, operation: Operation) -> Iterator[FigureQuery]:

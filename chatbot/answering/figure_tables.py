@@ -21,7 +21,7 @@ from ..domain.scope import Condition, Value, Values
 from ..language.reported_figures import year_of
 from ..language.units import read_unit
 from ..questions.kinds import main_things
-from ..questions.operations import says_people
+from ..questions.operations import read_units, says_nothing, says_people
 from ..search.indicators import REST, TOTAL, IndicatorIndex
 from ..search.weights import read_weight
 from .key_figures import most_asked, sizes
@@ -369,7 +369,12 @@ class FigureTables:
         """The parts of a list, where at least two of them surely mean different
         indicators; else the whole.
         """
-        parts = [part for part in _AND.split(topic) if self._terms(part)]
+        parts = []
+        for part in _AND.split(topic):
+            units, rest = read_units(part)
+            # "But in miles" is no thing.
+            if self._terms(part) and not (units and says_nothing(rest)):
+                parts.append(part)
         if not pairs or not 1 < len(parts) <= MOST_THINGS:
             return [topic]
         meant = {

@@ -31,6 +31,8 @@ class Rendered:
     """The indicators that it is about."""
     card: AnswerCard | None = None
     """Its figures, without the numbers of their passages."""
+    unused: Texts = ()
+    """The words of the question that it surely does not answer."""
 
     def number_of(self, chunk_id: str) -> int:
         """Return the number of a passage that is cited."""

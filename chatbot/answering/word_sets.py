@@ -31,10 +31,19 @@ MOST_CHARACTERS = int(read_weight("sets.shown"))
 _CLAUSE_END = re.compile(r",(?!\d{3}\b)|[;\n]+|(?<=[.!?])\s+")
 _LABEL = re.compile(r"^[^:;,.\n]+:", re.MULTILINE)
 _NO_END = re.compile(r"(?!)")
+_DENIED = re.compile(
+    r"(?:^|:)\W*(?:\w+\W+)?(?:no|none|not|never|without|lacks?)\b(?![.,]\d)",
+    re.IGNORECASE,
+)
+"""A statement that denies what it speaks of: "dual citizenship recognized: no"."""
 HAVING = "{number} of {whole} have “{words}” under “{heading}”, by the newest reports:"
 WITHOUT = (
     "{number} of {whole} do not have “{words}” under “{heading}”, by the newest "
     "reports:"
+)
+HAVING_AND_WITHOUT = (
+    "{number} of {whole} have “{words}” and not “{others}” under “{heading}”, by the "
+    "newest reports:"
 )
 
 
@@ -59,49 +68,84 @@ class WordSets:
         of the newest edition in scope. ``subjects``: the countries in scope. Raises
         EmbeddingError, SearchEngineError.
         """
-        heading, terms = self._meant(asked, newest)
-        if not heading:
+        heading, terms, explained = self._meant(asked, newest)
+        dropped = asked.words.keys() - explained
+        if not heading or (dropped and not asked.is_list):
             return None
         statements = self._under(heading, scope)
         terms = self._without_labels(terms, [chunk for _, chunk in statements])
-        stated: dict[str, tuple[Chunk, str]] = {}
-        for end in (_CLAUSE_END, _NO_END):
-            for country, chunk in statements:
-                for part in end.split(chunk.text):
-                    says_all = terms <= self._said(part)
-                    if says_all and (terms or not states_none(chunk.text)):
-                        stated.setdefault(country, (chunk, part))
-            if stated:
-                stated = self._narrowed(asked, heading, stated)
-                break
+        lacked = terms & asked.negated
+        required = terms - lacked
+        negated = bool(lacked if terms else asked.negated) and not required
+        stated, denied = self._stated(required or lacked, statements)
+        if required or not negated:
+            stated = self._narrowed(asked, heading, stated)
+            if lacked:
+                having, _ = self._stated(lacked, statements)
+                stated = {name: stated[name] for name in stated if name not in having}
         rendered = Rendered(say)
         rows = []
         whole = dict(reversed(statements))
         for country in sorted(whole):
-            if (country in stated) == asked.negated:
+            is_asked = country in stated
+            if negated:
+                # What some deny, the others need not speak of.
+                is_asked = country in denied if denied else not is_asked
+            if not is_asked:
                 continue
-            chunk, text = stated.get(country, (whole[country], whole[country].text))
+            chunk, text = stated.get(country) or denied.get(
+                country, (whole[country], whole[country].text)
+            )
             text = shorten(text, MOST_CHARACTERS, placeholder=" …")
             cell = f"{escape_markdown(text)} [{rendered.number_of(chunk.id)}]"
             rows.append([escape_markdown(country), cell])
         if not rows:
             return None
-        words = [word for term, word in asked.words.items() if term in terms]
+        form = WITHOUT if negated else HAVING
+        if required and lacked:
+            form = HAVING_AND_WITHOUT
         head = say(
-            WITHOUT if asked.negated else HAVING,
+            form,
             number=len(rows),
             whole=counted(say, len(whole), "country"),
-            words=escape_markdown(" ".join(words or asked.words.values())),
+            words=escape_markdown(asked.in_words(required or lacked)),
+            others=escape_markdown(asked.in_words(lacked)),
             heading=escape_markdown(heading),
         )
         table = markdown_table(["", escape_markdown(heading)], rows[:MOST_LISTED])
         without = lacking(subjects, whole, say)
         rendered.text = "\n\n".join(filter(None, [head, table, without]))
         rendered.things = (heading,)
+        rendered.unused = tuple(asked.words[term] for term in sorted(dropped))
         return rendered
 
-    def _meant(self, asked: WordSet, scope: Scope) -> tuple[str, AbstractSet[str]]:
-        """Return the heading that is meant, and the terms that decide: of the headings
+    def _stated(
+        self, terms: AbstractSet[str], statements: Sequence[tuple[str, Chunk]]
+    ) -> tuple[dict[str, tuple[Chunk, str]], dict[str, tuple[Chunk, str]]]:
+        """Return of each country the statement with all terms: those that state it, and
+        those that deny it. A clause has them, else the whole passage.
+        """
+        stated: dict[str, tuple[Chunk, str]] = {}
+        denied: dict[str, tuple[Chunk, str]] = {}
+        for end in (_CLAUSE_END, _NO_END):
+            for country, chunk in statements:
+                for clause in end.split(chunk.text):
+                    if not terms <= self._said(clause):
+                        continue
+                    if not terms and states_none(chunk.text):
+                        continue
+                    is_denied = bool(terms) and _DENIED.search(clause)
+                    of_kind = denied if is_denied else stated
+                    of_kind.setdefault(country, (chunk, clause))
+            if stated or denied:
+                break
+        return stated, denied
+
+    def _meant(
+        self, asked: WordSet, scope: Scope
+    ) -> tuple[str, AbstractSet[str], AbstractSet[str]]:
+        """Return the heading that is meant, the terms that decide, and all terms of the
+        question that it or its passages have: of the headings
         that are near enough the one whose name and passages have most terms of the
         question. "" where it is none surely. A term that few passages have beside
         another one is an accident: "spoken", where many have "Arabic".
@@ -110,7 +154,8 @@ class WordSets:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for chunk in self._with_words(topic, scope):
             counts[chunk.heading].update(self._said(chunk.text))
-        best: tuple[int, float, str, AbstractSet[str]] = (0, 0.0, "", frozenset())
+        best: tuple[int, int, float, str, AbstractSet[str], AbstractSet[str]]
+        best = (0, 0, 0.0, "", frozenset(), frozenset())
         sure = self.index.sure_headings(topic, ())
         names = sorted({*counts, *sure} - {""})
         nearness = self.index.near(topic, names) if names else []
@@ -124,16 +169,18 @@ class WordSets:
             if decisive - phrased:
                 # "speak" says which heading, "Arabic" what it has to state.
                 decisive -= phrased
-            explained = len(named | stated)
+            said = named | stated
+            explained = said | phrased
             score = near.score if near else 0.0
-            if asked.negated and len(decisive) > 1 and score < SURE:
+            if len(decisive & asked.negated) > 1 and score < SURE:
                 continue  # to lack two words at once says little: "border the sea"
             is_sure = stated > named or (
-                explained == len(asked.words) and score >= SURE
+                explained == asked.words.keys() and score >= SURE
             )
             if score >= LEAST and (decisive or is_sure):
-                best = max(best, (explained, score, name, decisive))
-        return best[2:]
+                found = (len(said), len(explained), score, name, decisive, explained)
+                best = max(best, found, key=lambda one: one[:4])
+        return best[3:]
 
     def _narrowed(
         self,

@@ -298,12 +298,11 @@ def meant_country(words: Texts) -> str | None:
     foreign = _by_sound(foreign_names, len(words))
     names = [english.get(sound) or foreign.get(sound)]
     if names == [None]:
-        if not (
-            near := process.extract(
-                sound, english.keys(), scorer=OSA.distance, score_cutoff=1
-            )
-        ):
-            return None
+        near = process.extract(
+            sound, english.keys(), scorer=OSA.distance, score_cutoff=1
+        )
+        if not near:
+            return _swapped(written)
         names = [
             english[one]
             for one, _, _ in near
@@ -319,6 +318,17 @@ def meant_country(words: Texts) -> str | None:
         if len({country_names().get(one or "") for one in names}) == 1
         else None
     )
+
+
+def _swapped(written: str) -> str | None:
+    """Return the one name of which a word has two letters swapped, or one wrong: it may
+    sound otherwise, as "Mozambqiue" does; None without one.
+    """
+    near = process.extract(
+        written, country_names().keys(), scorer=OSA.distance, score_cutoff=1
+    )
+    names = [name for name, _, _ in near if name[0] == written[0]]
+    return names[0] if len(names) == 1 and len(written) > MIN_SOUND_LETTERS else None
 
 
 def _is_near(sound: str, name: str) -> bool:

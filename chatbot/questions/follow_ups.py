@@ -81,6 +81,8 @@ _OF_ALL = pattern(r"\b{of_all_countries}\b")
 _OF_SEVERAL = pattern(
     r"\b{of_several}\b|\b{more_or_less}\b|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$"
 )
+_OF_ONE = re.compile(r"^\W*(?:and\W+)?its\b", re.IGNORECASE)
+"""Speaks of the last of several countries: "its lowest point?"."""
 _COUNTRY_NOUN = pattern(r"\W*{countries}\b")
 _MORE = pattern(r"\b{more_or_less}\b")
 _OF_THE_LIBRARY = pattern(
@@ -436,6 +438,8 @@ class FollowUps:
         other; "" where a message does not mean them. ``is_bare``: it names no thing.
         """
         if len(state.together) < 2 or not _OF_SEVERAL.search(message):
+            return ""
+        if _OF_ONE.search(message):
             return ""
         years = state.reading.every_year
         if is_bare:

@@ -29,6 +29,8 @@ _SUPERLATIVE, _LOWEST, _SERIES = (
 )
 _WHICH_THING = pattern(r"^\W*(?:which|what)\W+(?P<thing>\w+)")
 _WISH = pattern(r"\b{wish}\b")
+_WORST = pattern(r"\bworst\b")
+_BAD_WHEN_HIGH = pattern(r"\b{bad_when_high}")
 _MAIN_THING = pattern(r"\b{main_item}\W+(?P<thing>\w+(?:\W+\w+)?)")
 _HOW_MANY = pattern(
     r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b"
@@ -41,7 +43,7 @@ _AMONG = pattern(
     r"\b(?:among|of|in|from)\W+(?:all\W+)?(?:the|your|these|those)\W+{countries}(?:\W+{in_library})?\W*$"
 )
 _ASKS_COUNTRIES = (_HOW_MANY, _WHICH, _COUNTRIES_THAT, _AMONG)
-_WHERE = pattern(r"^\W*(?:(?:and|but|so)\W+)?where\b")
+_WHERE = pattern(r"^\W*(?:(?:and|but|so)\W+)?(?:where|who (?:else )?{of_countries})\b")
 _AVERAGE, _TOTAL = (
     pattern(r"\b{average}\b"),
     pattern(r"\b(?:sum|combined|together|total)\b"),
@@ -172,11 +174,23 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     return Request(
         kind,
         _without_numbers(topic, instead=""),
-        lowest=_LOWEST.search(plain) is not None,
+        lowest=_is_lowest(plain),
         most=ranks[0] if ranks else 0,
         bound=bound,
         average=_AVERAGE.search(plain) is not None,
     )
+
+
+def _is_lowest(plain: str) -> bool:
+    """Return whether a ranking begins at the small end. The worst has least of what is
+    good, and the best has least of what is bad.
+    """
+    is_bad = _BAD_WHEN_HIGH.search(plain) is not None
+    if _WORST.search(plain):
+        return not is_bad
+    if _WISH.search(plain):
+        return is_bad
+    return _LOWEST.search(plain) is not None
 
 
 def _kind(reading: Reading, plain: str, bound: Bound | None, countries: int) -> Kind:

@@ -23,7 +23,16 @@ from .kinds import (
 from .reading import NEUTRAL_WORDS, asking_clause, remove_names
 
 Wanted = Literal[
-    "", "convert", "difference", "ratio", "per_cent", "gain", "verdict", "each", "share"
+    "",
+    "convert",
+    "difference",
+    "ratio",
+    "per_cent",
+    "gain",
+    "verdict",
+    "each",
+    "share",
+    "sum",
 ]
 _SCALE = "|".join(
     word for word in SCALES if word.rstrip("s") in {"thousand", "million", "billion"}
@@ -60,6 +69,13 @@ _BETWEEN_TWO = re.compile(
     r"\s(?:than|minus|divided by|and|against|versus|vs\.?|from|to|less)\s",
     re.IGNORECASE,
 )
+_ADDED = re.compile(r"\s(?:and|plus|&)\s", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,;:?!]\s+|\s[-–—]\s+")
+_OUTDOES = pattern(r"\b{outdoes}")
+_NEGATION = pattern(r"\b{negation}\b")
+_RATE = re.compile(r"\b(?:per|rate|density)\b|/", re.IGNORECASE)
+_FITS = pattern(r"\b{fits}")
+_SUM = pattern(r"\b{of_named}\b")
 _DIFFERENCE = pattern(r"\b{difference}\b")
 _RATIO = pattern(r"\b{ratio}\b")
 _IN_PER_CENT = pattern(r"\b{in_per_cent}\b")
@@ -85,15 +101,19 @@ class Operation:
     """``topics``: the words for each thing that is measured; one, or the two that are
     set against each other. ``units``: ways to write the unit that is wanted, the most
     exact one first; ``decimals`` of it, None = as many as it needs. ``fewer``: the
-    smaller one is asked for. ``is_whether``: it is answered with yes or no.
+    smaller one is asked for. ``inverse``: the second is divided by the first.
+    ``people``: of how many of them a figure is asked. ``is_whether``: it is answered
+    with yes or no.
     """
 
     wanted: Wanted
     topics: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     fewer: bool = False
+    inverse: bool = False
     is_whether: bool = False
     decimals: int | None = None
+    people: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +181,7 @@ _FORMS: Mapping[str, Sequence[re.Pattern[str]]] = {
     "verdict": (_THAN, _WHICH_ONE),
     "each": (_BY_PEOPLE,),
     "share": (_PART_OF,),
+    "sum": (_SUM,),
 }
 
 
@@ -203,7 +224,7 @@ def _read_wording(reading: Reading, subjects: int) -> _Wording:
     if any(name.by_people and name.text.endswith("s") for name in reading.about):
         # "How many Kenyans" counts people.
         plain = _NUMBER_OF.sub(r"\g<0> people", plain)
-    plain = _ASIDE.sub(" ", plain)
+    plain = _OUTDOES.sub(_more_than, _ASIDE.sub(" ", plain))
     rounded = _ROUNDED.search(plain)
     decimals = number_of(rounded["count"] or "") if rounded else None
     of_clause, text = read_units(_ROUNDED.sub(" ", plain))
@@ -218,7 +239,7 @@ def _ratio_of_pair(question: _Wording) -> Operation | None:
     if question.asks(_IN_PER_CENT):
         return question.operation("per_cent")
     if question.asks(_RATIO):
-        return question.operation("ratio")
+        return question.operation("ratio", inverse=question.asks(_FITS))
     return None
 
 
@@ -255,13 +276,16 @@ def _change(question: _Wording) -> Operation | None:
 
 
 def _of_two_topics(question: _Wording) -> Operation | None:
-    """Read "Exports divided by imports of Chad"."""
+    """Read "Exports divided by imports of Chad", "Its exports and imports together"."""
     if question.subjects != 1 or question.has_years:
         return None
-    forms: list[tuple[Wanted, re.Pattern[str]]]
-    forms = [("ratio", _RATIO), ("difference", _DIFFERENCE)]
-    for wanted, form in forms:
-        topics = _two_topics(question.text) if question.asks(form) else ()
+    forms: list[tuple[Wanted, re.Pattern[str], re.Pattern[str]]] = [
+        ("ratio", _RATIO, _BETWEEN_TWO),
+        ("difference", _DIFFERENCE, _BETWEEN_TWO),
+        ("sum", _SUM, _ADDED),
+    ]
+    for wanted, form, border in forms:
+        topics = _two_topics(question.text, border) if question.asks(form) else ()
         if topics:
             return Operation(wanted, topics, question.units)
     return None
@@ -319,12 +343,33 @@ def unmet_words(reading: Reading, quotes: str, *, subjects: int) -> Sequence[str
     operation = read_operation(reading, subjects=subjects)
     if operation.wanted == "convert":
         return () if _has_unit(quotes, operation.units[-1]) else operation.units[:1]
-    if operation.wanted == "share" and "%" in quotes:
+    if operation.wanted == "share" and "%" in quotes.partition("[1]")[0]:
+        # A share that another passage states is one of something else.
         return ()
     for form in _FORMS.get(operation.wanted, ()):
         if match := form.search(plain):
             return [match[0].strip()]
     return ()
+
+
+def dropped_operations(reading: Reading, names: str) -> Sequence[str]:
+    """Return the words of a question of all countries that ask for what no ranking and
+    no count does: a denial, a difference, a figure of each person. ``names``: of what
+    is ranked, which may say the same ("per capita").
+    """
+    asked = asking_clause(reading)
+    plain = " ".join(remove_names(asked.text, asked.names).split())
+    terms = analyzer("english").terms
+    of_names = set(terms(names))
+    dropped = []
+    for form in (_NEGATION, _DIFFERENCE, _RATIO, _BY_PEOPLE):
+        match = form.search(plain)
+        if match is None:
+            continue
+        is_rate = form is _BY_PEOPLE and _RATE.search(names) is not None
+        if not is_rate and not set(terms(match[0])) & of_names:
+            dropped.append(match[0].strip())
+    return dropped
 
 
 def _has_unit(text: str, name: str) -> bool:
@@ -342,7 +387,7 @@ def _has_unit(text: str, name: str) -> bool:
 def measured(text: str) -> str:
     """Return the words of a text that say what is measured: none of the operation."""
     text = _DIFFERENCE.sub(_comparative, text)
-    for form in (_RATIO, _IN_PER_CENT, _GAINED):
+    for form in (_RATIO, _FITS, _IN_PER_CENT, _GAINED, _SUM):
         text = form.sub(" ", text)
     without_sizes = [
         word for word in _WORD.findall(text) if word.lower() not in _SIZE_WORDS
@@ -373,18 +418,29 @@ def says_nothing(topic: str) -> bool:
     return not analyzer("english").terms(" ".join(words))
 
 
-def _two_topics(text: str) -> tuple[str, ...]:
-    """Return the two things that are subtracted or divided; none where there are not
-    two with words of their own.
+def _two_topics(text: str, border: re.Pattern[str]) -> tuple[str, ...]:
+    """Return the two things that are added, subtracted or divided, of the first clause
+    that has two with words of their own: "Exports minus imports: which surplus?"; none
+    where there is none.
     """
     if taken := _TAKEN.search(text):
-        parts: Sequence[str] = (taken["first"], taken["second"])
-    else:
-        parts = _BETWEEN_TWO.split(text)
-    topics = [topic for phrase in parts if not says_nothing(topic := measured(phrase))]
-    if len(topics) != 2:
-        return ()
-    return tuple(topics)
+        return _telling([taken["first"], taken["second"]])
+    whole = _telling(border.split(text))
+    for clause in _CLAUSE_END.split(text) if whole else ():
+        if topics := _telling(border.split(clause)):
+            return topics
+    return whole
+
+
+def _telling(phrases: Sequence[str]) -> tuple[str, ...]:
+    """Return what each of two phrases measures; none where there are not two."""
+    topics = [topic for one in phrases if not says_nothing(topic := measured(one))]
+    return tuple(topics) if len(topics) == 2 else ()
+
+
+def _more_than(match: re.Match[str]) -> str:
+    """Return a comparison for a verb that is one: "live more than" for "outlive"."""
+    return f"{match['verb'] or 'are'} more than"
 
 
 def read_units(text: str) -> tuple[tuple[str, ...], str]:

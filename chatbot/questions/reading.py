@@ -51,6 +51,7 @@ _BOUND = pattern(r"\b{set_apart}\s+(?:{beside_names}\s+)*$")
 """Words that relate a name to something else."""
 _COMPARES = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\b", re.IGNORECASE)
 """Makes sides of all names: "Compare Kenya with Mali"."""
+_WHERE = re.compile(r"^\W*where\b", re.IGNORECASE)
 _OF_OTHERS = pattern(r"\b(?:{of_others}\b|who\b[^?]*\bborders?\b)")
 
 
@@ -194,6 +195,7 @@ def _subjects(
         return ()
     is_chosen = scope.get(COUNTRY) is not None
     of_others = _OF_OTHERS.search(text) is not None
+    is_where = _WHERE.search(text) is not None
     reported = [name for name in countries if _has_report(name, scope, catalog)]
     groups = lists(text, countries, _JOINED)
     bound = _bound_lists(text, groups)
@@ -202,7 +204,9 @@ def _subjects(
     for names in free:
         about += [name for name in names if name in reported]
         # "The neighbours of Chad" is not about Chad.
-        if not of_others or len(names) > 1:
+        # Nor is "Where is Portuguese spoken?" about Portugal.
+        of_place = not (is_where and all(name.by_people for name in names))
+        if of_place and (not of_others or len(names) > 1):
             about += _plain_names(names, reported, is_chosen=is_chosen)
     if of_others or is_chosen or not set(about).isdisjoint(reported):
         return _in_text_order(about)
@@ -292,6 +296,10 @@ _WORD = re.compile(r"\w+")
 _OF_ANY_LIST = NEUTRAL_WORDS | words("countries_words")
 _PLACED = pattern(r"(?:since|from|between|with|to|by|against|than)\b")
 _COMMAND = pattern(r"^{tell}\b")
+_COMPUTES = pattern(
+    r"\b(?:{scaled_by_people}|{ratio}|{difference}|{average}|{of_named}|{superlative})\b"
+)
+"""What stands before the clause that asks, and says what is done with figures."""
 _EDGES = pattern(
     r"^(?:[\s,;:.?!/–—-]|\b(?:and|or|but)\s)+|(?:[\s,;:/–—-]|\s(?:and|or)\b)+(?=[?.!]*\s*$)"
 )
@@ -368,13 +376,16 @@ def remove_names(text: str, names: Iterable[Named | NamedDocument]) -> str:
 
 def asking_clause(reading: Reading) -> Reading:
     """Return a reading with spaces for what stands before the clause that asks: "For a
-    story: which countries export tea?"; itself where a name stands there, or the clause
-    asks for nothing of its own: "Tea exporters - which countries?".
+    story: which countries export tea?"; itself where a name stands there, or words that
+    say what is computed ("Exports minus imports: ..."), or the clause asks for nothing
+    of its own: "Tea exporters - which countries?".
     """
     start = 0
     for border in _CLAUSE.finditer(reading.text):
         start = border.end()
     if not start or any(name.start < start for name in reading.names):
+        return reading
+    if _COMPUTES.search(reading.text, 0, start):
         return reading
     asked = _WORD.findall(reading.text[start:].lower())
     if not analyzer("english").terms(" ".join(set(asked) - _OF_ANY_LIST)):

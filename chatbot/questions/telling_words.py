@@ -14,8 +14,9 @@ from .reading import NEUTRAL_WORDS, SHARE_WORDS, asking_clause, remove_names
 
 _OPERATION = pattern(
     r"\b(?:{superlative}|{lowest}|{more_or_less}|{above}|{below}|{average}|{compares}"
-    r"|{difference}|{ratio}|{in_per_cent}|{gained}|{falls}|{grows}|{countries}"
-    r"|{newest}|{previous}|{tell}|{report})\b|{series}|\b{comparative}\b(?=.*\bthan\b)"
+    r"|{outdoes}|{fits}|{of_named}|{difference}|{ratio}|{in_per_cent}|{gained}|{falls}"
+    r"|{grows}|{countries}|{newest}|{previous}|{tell}|{report}|{negation})\b|{series}"
+    r"|\b{comparative}\b(?=.*\bthan\b)"
 )
 _OF_NO_SUBJECT = frozenset().union(
     NEUTRAL_WORDS,

@@ -2,29 +2,47 @@
 countries export coffee?".
 """
 
+import re
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ..domain.scope import Reading
 from ..language.analysis import TERM_PATTERN, analyzer
 from .english import pattern
-from .kinds import Request, without_countries_asked_for
+from .kinds import Request, without_countries_asked_for, words_for_countries
 from .reading import NEUTRAL_WORDS, SHARE_WORDS, asking_clause, remove_names
 from .sides import COMPARES
 
 _MEMBERS = {"member", "members"}
 """Countries, as words for what they belong to have it."""
 _NEGATION = pattern(r"\b{negation}\b")
+_CLAUSE_END = pattern(
+    r"[,;:]\s|\s(?:but|yet|{restates})\s|\s(?:and|or)\s(?=(?:\w+\s)?{negation}\b)"
+)
+_OF_A_THING = re.compile(
+    r"^\W*where\b(?!\W+(?:is|are|else|do people)\b)", re.IGNORECASE
+)
+"""Asks where something happened: "Where does the name come from?"."""
+_IDLE = pattern(r"\b(?:{seeks}|which ones|{main_item})\b")
 
 
 @dataclass(frozen=True, slots=True)
 class WordSet:
     """``words``: those that say what a report has to state, by their terms; countries
-    by their keys ("border Chad"). ``negated``: those that lack it are asked for.
+    by their keys ("border Chad"). ``negated``: the terms of those that it must not
+    state, as the clause denies them. ``is_list``: it asks for countries in so many
+    words, not by "who" or "where".
     """
 
     words: Mapping[str, str]
-    negated: bool = False
+    negated: frozenset[str] = frozenset()
+    is_list: bool = True
+
+    def in_words(self, terms: AbstractSet[str]) -> str:
+        """Return the words of some terms, of all where there are none."""
+        words = [word for term, word in self.words.items() if term in terms]
+        return " ".join(words or self.words.values())
 
 
 def read_word_set(reading: Reading, request: Request) -> WordSet | None:
@@ -38,11 +56,26 @@ def read_word_set(reading: Reading, request: Request) -> WordSet | None:
     if by_figures or request.kind not in {"value", "count", "filter"}:
         return None
     plain = remove_names(reading.text, reading.names)
-    topic = without_countries_asked_for(plain)
-    if topic == plain or COMPARES.search(plain):
+    if not words_for_countries(plain, of_all=True) or COMPARES.search(plain):
+        return None
+    if _OF_A_THING.search(plain):
         return None
     words = {name.keys[0]: name.text for name in reading.countries}
-    for word in TERM_PATTERN.findall(_NEGATION.sub(" ", topic)):
-        if word.lower() not in NEUTRAL_WORDS | SHARE_WORDS | _MEMBERS:
-            words |= dict.fromkeys(analyzer("english").terms(word), word)
-    return WordSet(words, _NEGATION.search(plain) is not None)
+    negated: set[str] = set()
+    start = 0
+    borders = [match.end() for match in _CLAUSE_END.finditer(reading.text)]
+    for end in [*borders, len(reading.text)]:
+        names = [name for name in reading.names if start <= name.start < end]
+        of_clause = [name.keys[0] for name in reading.countries if name in names]
+        text = remove_names(reading.text[:end], names)[start:]
+        clause = without_countries_asked_for(text)
+        for word in TERM_PATTERN.findall(_NEGATION.sub(" ", _IDLE.sub(" ", clause))):
+            if word.lower() not in NEUTRAL_WORDS | SHARE_WORDS | _MEMBERS:
+                terms = analyzer("english").terms(word)
+                words |= dict.fromkeys(terms, word)
+                of_clause += terms
+        if _NEGATION.search(text):
+            negated.update(of_clause)
+        start = end
+    is_list = without_countries_asked_for(plain) != plain
+    return WordSet(words, frozenset(negated), is_list)

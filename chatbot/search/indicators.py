@@ -242,7 +242,9 @@ class IndicatorIndex:
         # Words of the heading say nothing of a label: "urbanised".
         for words in (topic, self._beside(topic, heading)):
             if not self._terms(words):
-                return default
+                # "Refugees" under "Refugees and displaced persons" is a label.
+                is_label = set(self._terms(best)) <= set(self._terms(topic))
+                return best if is_label else default
             _, compared = self._compared(words, keys, request)
             near = {label: compared[heading, label].score for label in labels}
             if near[best] > near[default] + LABEL_LEAD:

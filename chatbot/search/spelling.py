@@ -38,6 +38,17 @@ def english_words() -> frozenset[str]:
     )
 
 
+def _everyday_word(word: str) -> str:
+    """Return the one frequent word that differs from a word by one letter: "become" for
+    "becom"; "" without one, or with several.
+    """
+    alike = process.extract(
+        word, english_words(), scorer=OSA.distance, score_cutoff=1, limit=None
+    )
+    near = [other for other, _, _ in alike if other[0] == word[0] and other.isalpha()]
+    return near[0] if len(near) == 1 else ""
+
+
 class Spelling:
     """Knows the words of a library. Thread-safe.
 
@@ -101,7 +112,7 @@ class Spelling:
             if other[0] == word[0]:
                 near.append((errors, -len(other), other))
         if not near:
-            return ""
+            return _everyday_word(word)
         meant = min(near)[-1]
         if self._terms(meant) == stems:
             return ""

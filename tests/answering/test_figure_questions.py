@@ -8,6 +8,7 @@ from chatbot.answering.figure_questions import FigureQuestions, verdict
 from chatbot.answering.figure_sentences import in_words
 from chatbot.domain import Scope
 from chatbot.language.words import in_english
+from chatbot.questions.kinds import read_request
 from chatbot.questions.operations import read_operation
 from chatbot.questions.reading import read_names
 from chatbot.questions.sides import by_comparison
@@ -28,6 +29,9 @@ FIGURES = (
     figure("Kenya", "Railways", "500", None, 2025, label="electrified", unit=" km"),
     figure("Kenya", "Exports", "12000000000", 2024, 2025, unit="$"),
     figure("Kenya", "Imports", "22000000000", 2024, 2025, unit="$"),
+    figure("Kenya", "Towns - population", "1450000", 2024, 2025, "MOMBASA", ""),
+    figure("Kenya", "Life span", "70", 2024, 2025, "female", " years"),
+    figure("Kenya", "Life span", "65", 2024, 2025, "male", " years"),
     figure("Kenya", "Unemployment rate", "5.6", 2021, 2021),
     figure("Kenya", "Unemployment rate", "5.1", 2024, 2025),
     figure("Peru", "Unemployment rate", "6", 2024, 2025),
@@ -93,6 +97,34 @@ def answer(question: str) -> str:
             "What are Kenya's exports minus its imports?",
             "Kenya, Exports, Imports: -$10 billion, from ",
         ),
+        (
+            "Exports minus imports: what deficit did Kenya run?",
+            "Kenya, Exports, Imports: -$10 billion, from ",
+        ),
+        (
+            "By how much do Kenya's imports exceed its exports?",
+            "Kenya, Imports, Exports: $10 billion, from ",
+        ),
+        (
+            "Exports and imports put together, how much is it for Kenya?",
+            "Kenya, Exports + Imports: $34 billion (",
+        ),
+        (
+            "How many times would the population of Peru fit into Kenya's?",
+            "Population: Kenya has 2 times what Peru has",
+        ),
+        (
+            "By how many years of life span do females outlive males in Kenya?",
+            "Kenya, Life span: female, Life span: male: 5 years, from 70 years - 65",
+        ),
+        (
+            "What share of all Kenyans live in Mombasa?",
+            "Kenya, Towns - population: MOMBASA: 2.5% (1450000 / 58000000",
+        ),
+        (
+            "Dollars of exports per 1,000 inhabitants of Kenya",
+            "Kenya, Exports / Population * 1000: $206,897 (",
+        ),
     ],
 )
 def test_is_computed(question: str, beginning: str) -> None:
@@ -110,3 +142,28 @@ def test_is_computed(question: str, beginning: str) -> None:
 )
 def test_what_is_not_surely_a_figure_is_left_to_the_search(question: str) -> None:
     assert answer(question) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "beginning"),
+    [
+        (
+            "Which country has the most railways per head?",
+            "Highest Railways: total / Population: Kenya",
+        ),
+        (
+            "Which country has the largest sum of exports and imports?",
+            "Highest Exports + Imports: Kenya, $34 billion (",
+        ),
+        ("Which country has the largest population?", ""),
+    ],
+)
+def test_what_is_computed_of_each_country_is_ranked(
+    question: str, beginning: str
+) -> None:
+    questions = FigureQuestions(queries(*FIGURES), ANALYZER.terms)
+    request = read_request(read_names(question, CATALOG), countries=0)
+    found = questions.of_all(request, Scope())
+    assert bool(found) == bool(beginning)
+    if found is not None:
+        assert in_words(*found, in_english).startswith(beginning)

@@ -24,9 +24,11 @@ from chatbot.search.indicators import IndicatorIndex
 
 ANALYZER = analyzer("english")
 GLOSSARY = (
-    GlossaryEntry("goods sold abroad", "", ("export",), "Exports - commodities"),
+    GlossaryEntry("goods sold abroad", "", ("export", "sell"), "Exports - commodities"),
     GlossaryEntry("neighbours", "", ("border",), "Land boundaries"),
     GlossaryEntry("tongues", "", ("speak", "spoken", "official"), "Languages"),
+    GlossaryEntry("nationality", "", ("recognize",), "Citizenship"),
+    GlossaryEntry("soldiers", "", ("troops",), "Army"),
     GlossaryEntry("seaside", "", ("coast",), "Coastline"),
 )
 
@@ -58,6 +60,11 @@ CHUNKS = [
     chunk("Kenya", 2023, "Languages", "English (official), French"),
     chunk("Mali", 2023, "Coastline", "0 km (landlocked)"),
     chunk("Kenya", 2023, "Coastline", "536 km"),
+    chunk("Kenya", 2023, "Army", "Kenya Defence Forces: regular troops"),
+    chunk("Mali", 2023, "Army", "no regular troops"),
+    chunk("Peru", 2023, "Army", "Peruvian Army"),
+    chunk("Kenya", 2023, "Citizenship", "dual citizenship recognized: yes"),
+    chunk("Mali", 2023, "Citizenship", "dual citizenship recognized: no"),
 ]
 
 
@@ -112,6 +119,36 @@ def answer(question: str) -> str:
                 "| Mali | border countries (2): Niger 838 km [1] |",
                 "| Peru | Niger [2] |",
             ],
+        ),
+        (
+            "Which countries have no coast, in other words are landlocked?",
+            "1 of 2 countries have “landlocked” under “Coastline”, by the newest "
+            "reports:",
+            ["| Mali | 0 km (landlocked) [1] |"],
+        ),
+        (
+            "Which countries export gold but not copper?",
+            "1 of 3 countries have “gold” and not “copper” under “Exports - "
+            "commodities”, by the newest reports:",
+            ["| Mali | gold [1] |"],
+        ),
+        (
+            "Which countries do not recognize dual citizenship?",
+            "1 of 2 countries do not have “dual” under “Citizenship”, by the newest "
+            "reports:",
+            ["| Mali | dual citizenship recognized: no [1] |"],
+        ),
+        (
+            "I'm looking for countries without regular troops",
+            "1 of 3 countries do not have “regular” under “Army”, by the newest "
+            "reports:",
+            ["| Mali | no regular troops [1] |"],
+        ),
+        (
+            "Who sells copper as a main export?",
+            "1 of 3 countries have “copper” under “Exports - commodities”, by the "
+            "newest reports:",
+            ["| Peru | copper [1] |"],
         ),
         (
             "In how many countries is Bambara spoken?",

@@ -36,7 +36,12 @@ from ...questions.kinds import (
     thing_asked,
     without_countries_asked_for,
 )
-from ...questions.operations import read_course, read_operation, read_units
+from ...questions.operations import (
+    dropped_operations,
+    read_course,
+    read_operation,
+    read_units,
+)
 from ...questions.reading import (
     COUNTRY,
     NEUTRAL_WORDS,
@@ -54,6 +59,7 @@ from ...questions.sides import (
     by_comparison,
     sub_questions,
 )
+from ...questions.telling_words import telling_words
 from ...questions.word_sets import read_word_set
 from ...search.subjects import with_article
 from ...search.unused_words import UnusedWords
@@ -102,9 +108,8 @@ class FigureTool:
         scope = turn.question.scope
         questions = FigureQuestions(self.queries, turn.analyzer.terms)
         operation = read_operation(reading, subjects=len(about))
-        is_wanted = operation.wanted or (
-            about and all(map(questions.is_derived, operation.topics))
-        )
+        derived = questions.derived_terms(operation.topics)
+        is_wanted = operation.wanted or (about and derived)
         if not is_wanted:
             return None
         found = questions.answer(operation, reading, about, scope, turn.request)
@@ -116,7 +121,10 @@ class FigureTool:
         text = in_words(query, table, turn.say)
         if operation.wanted == "verdict":
             text = verdict(operation, table, turn.say)
-        return _rendered(table, text, turn.say)
+        rendered = _rendered(table, text, turn.say)
+        if rendered is None:
+            return None
+        return replace(rendered, things=(*rendered.things, *derived))
 
     def _check_premise(self, turn: Turn) -> Rendered | None:
         """Return how a figure went of which the question says that it rose or fell, of
@@ -206,11 +214,19 @@ class FigureTool:
             with suppress(SearchEngineError):
                 found = sets.answer(asked, newest or scope, scope, subjects, turn.say)
                 if found is not None:
+                    telling = telling_words(reading)
+                    found.unused = tuple(
+                        word for word in found.unused if word in telling
+                    )
                     return found
-        if request.kind in {"value", "prose"}:
+        if request.kind in {"value", "prose"} or (reading.about and not about):
             return None
-        if reading.about and not about:
-            return None
+        if request.kind in OF_ALL:
+            questions = FigureQuestions(self.queries, turn.analyzer.terms)
+            of_all = questions.of_all(request, scope, turn.request)
+            if of_all is not None and of_all[1].chunk_ids:
+                query, table = of_all
+                return _rendered(table, in_words(query, table, turn.say), turn.say)
         measured = self.tables.compile(
             request.topic,
             scope,
@@ -226,6 +242,9 @@ class FigureTool:
         if rendered is None:
             return self._of_rows(turn, request)
         if request.kind in OF_ALL:
+            if request.bound is None:
+                names = " ".join(rendered.things)
+                rendered.unused = tuple(dropped_operations(reading, names))
             without = lacking(subjects, measured[0].by_subject, turn.say)
             rendered.text = "\n\n".join(filter(None, [rendered.text, without]))
         return rendered

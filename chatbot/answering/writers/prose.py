@@ -417,6 +417,8 @@ class Computed(Prose):
         return self._table.text
 
     def unused(self, turn: Turn, quotes: str, context: Context) -> Sequence[str]:
+        if self._table.unused:
+            return self._table.unused
         sentence = quotes.partition("\n\n")[0]
         return UnusedWords(turn.judge).of_figures(
             turn.reading, self._table.things, sentence
