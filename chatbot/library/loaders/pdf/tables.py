@@ -338,14 +338,48 @@ def ruled_tables(
     for rules in _chains(broken, page):
         at = 0
         while at < len(rules) - 1:
-            table, last = _between(rules[at:], exact, words)
+            part = rules[at:]
+            table, last = _between(part, exact, words)
+            if table is not None and _lacks_labels(table.rows):
+                extended = _extended_to_labels(part[: last + 1], words)
+                labelled, count = _between(extended, exact, words)
+                rows = len(labelled.rows) if labelled else 0
+                if count == last and rows >= len(table.rows):
+                    # Else what stands there goes over several rows.
+                    part = extended
+                    table = labelled
             if table is not None:
                 tables.append(table)
-                words = [
-                    w for w in words if not _within(w, rules[at], rules[at + last])
-                ]
+                words = [w for w in words if not _within(w, part[0], part[last])]
             at += max(last, 1)
     return tables, words
+
+
+def _lacks_labels(rows: Sequence[TextRow]) -> bool:
+    """Return whether most rows begin with figures."""
+    figures = [row for row in rows if is_number(row.cells[0])]
+    return len(figures) > max(1, len(rows) // 2)
+
+
+def _extended_to_labels(rules: Sequence[Rule], words: Sequence[Word]) -> list[Rule]:
+    """Return rules of one table so long that they have what stands left of them, where
+    that may be labels of its rows: few words on most lines.
+    """
+    first = rules[0]
+    lines = rows_of(word for word in words if first.y < word.y < rules[-1].y)
+    x0 = first.x0
+    labels: list[Word] = []
+    labelled = 0
+    beside = 0
+    for line in lines:
+        outside = [word for word in line if word.x1 < first.x0 + _SAME]
+        labels += outside
+        labelled += bool(outside)
+        beside += bool(outside) and len(outside) < len(line)
+    if len(labels) > _MAX_LABEL_WORDS * labelled or beside < 2:
+        return list(rules)
+    x0 = min(word.x0 for word in labels)
+    return [Rule(x0, rule.x1, rule.y) for rule in rules]
 
 
 def _chains(ruled: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
@@ -567,8 +601,10 @@ def bordered_tables(
         if not _has_all_borders(bordered, rules):
             continue  # `ruled_tables` finds it
         inside = _words_inside(bordered.bbox, words)
-        grid, used = _grid([row.cells for row in bordered.rows], inside)
-        grid, spans = _without_gaps(grid, _spans_between(bordered))
+        spans = _spans_between(bordered)
+        grid, used = _grid([row.cells for row in bordered.rows], inside, spans)
+        grid, spans = _without_gaps(grid, spans)
+        grid, spans = _with_labels_beside(grid, spans, words, used)
         titles = _take_titles(grid)
         continued = before if bordered.bbox[1] < page.height / 4 else None
         header, body = _headed(grid, spans, continued)
@@ -579,6 +615,41 @@ def bordered_tables(
         tables.append(PageTable(header, rows, spans, *bordered.bbox, titles))
         words = [word for word in words if id(word) not in used]
     return tables, words
+
+
+def _with_labels_beside(
+    grid: list[list["_Cell"]],
+    spans: list[Span],
+    words: Sequence[Word],
+    used: set[int],
+) -> tuple[list[list["_Cell"]], list[Span]]:
+    """Return the rows and columns with what stands left of the borders, where these are
+    around the figures only: it labels the rows. Its words are added to ``used``.
+    """
+    figures = [row for row in grid if is_number(row[0][0])]
+    if len(figures) < max(2, len(grid) // 2):
+        return grid, spans
+    left = spans[0][0]
+    outside = [
+        word for word in words if word.x1 < left + _SAME and id(word) not in used
+    ]
+    beside: list[list[Word]] = []
+    labels: list[_Cell] = []
+    for row in grid:
+        boxes = [box for _, box in row if box]
+        low = min(box[1] for box in boxes)
+        high = max(box[3] for box in boxes)
+        label_words = [word for word in outside if low < word.y < high]
+        beside.append(label_words)
+        x0 = min((word.x0 for word in label_words), default=left)
+        labels.append((_joined(label_words), (x0, low, left, high)))
+    count = sum(map(len, beside))
+    if not count or count > _MAX_LABEL_WORDS * len(list(filter(None, beside))):
+        return grid, spans
+    used.update(id(word) for word in chain.from_iterable(beside))
+    x0 = min(box[0] for _, box in labels if box)
+    labelled = [[cell, *row] for cell, row in zip(labels, grid, strict=True)]
+    return labelled, [(x0, left), *spans]
 
 
 def _has_all_borders(bordered: Table, rules: Sequence[Rule]) -> bool:
@@ -640,9 +711,11 @@ _Cell = tuple[str, Box | None]
 
 
 def _grid(
-    rows: Sequence[Sequence[Box | None]], words: Sequence[Word]
+    rows: Sequence[Sequence[Box | None]], words: Sequence[Word], spans: Sequence[Span]
 ) -> tuple[list[list[_Cell]], set[int]]:
-    """Return the cells of each row, and the ids of the words in them."""
+    """Return the cells of each row, and the ids of the words in them. ``spans``: the
+    columns.
+    """
     grid: list[list[_Cell]] = []
     used: set[int] = set()
     for cells in rows:
@@ -654,10 +727,53 @@ def _grid(
         used.update(id(word) for word in chain.from_iterable(inside))
         rows_of_texts = _rows_without_rules(cells, inside)
         if not rows_of_texts:
-            rows_of_texts = [[_joined(cell) for cell in inside]]
+            grid.append(_cells_between_borders(cells, inside, spans))
         for texts in rows_of_texts:
             grid.append(list(zip(texts, cells, strict=True)))
     return [row for row in grid if _has_text(row)], used
+
+
+def _cells_between_borders(
+    boxes: Sequence[Box | None], inside: Sequence[Sequence[Word]], spans: Sequence[Span]
+) -> list[_Cell]:
+    """Return the cell of each column. Figures and headings of several columns between
+    two borders are told apart by their places.
+    """
+    cells: list[_Cell] = []
+    for box, words in zip(boxes, inside, strict=True):
+        cells.append((_joined(words), box))
+    for place, box in enumerate(boxes):
+        end = place + 1
+        while end < len(boxes) and boxes[end] is None:
+            end += 1
+        if box is None or end - place == 1 or not inside[place]:
+            continue
+        columns = spans[place:end]
+        parts = _parts_by_place(inside[place], columns)
+        for at, (text, (x0, x1)) in enumerate(zip(parts, columns, strict=False)):
+            cells[place + at] = (text, (x0, box[1], x1, box[3]))
+    return cells
+
+
+def _parts_by_place(words: Sequence[Word], columns: Sequence[Span]) -> list[str]:
+    """Return what stands in each column between borders around several; [] where it is
+    one text: no line of figures, and not apart in all columns.
+    """
+    lines = rows_of(words)
+    if len(lines) == 1:
+        figures = cells_of(lines[0], columns)
+        filled = list(filter(None, figures))
+        if len(filled) > 1 and all(map(is_number, filled)):
+            return figures
+    inside: list[list[Word]] = [[] for _ in columns]
+    for piece in chain.from_iterable(pieces_of(line, WIDE) for line in lines):
+        for (x0, x1), column in zip(columns, inside, strict=True):
+            if x0 - 1 <= piece[0].x0 and piece[-1].x1 <= x1 + 1:
+                column.extend(piece)
+                break
+        else:
+            return []
+    return [_joined(column) for column in inside] if all(inside) else []
 
 
 def _has_text(row: Sequence[_Cell]) -> bool:
@@ -743,11 +859,18 @@ def _rows_without_rules(
 
 def _are_rows_of_figures(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether only figures stand beside labels, in most of the lines."""
+    if all(map(all, rows)) and any(map(_is_column_of_figures, zip(*rows, strict=True))):
+        # Each line has all columns: no cell is wrapped.
+        return True
     figures = [cell for row in rows for cell in row[1:] if cell]
     if not figures or not all(is_number(cell) for cell in figures):
         return False
     with_figures = [row for row in rows if row[0] and any(row[1:])]
     return len(with_figures) >= max(_MIN_ROWS, 0.7 * len(rows))
+
+
+def _is_column_of_figures(cells: Iterable[str]) -> bool:
+    return all(map(is_number, cells))
 
 
 def _headed(

@@ -279,6 +279,57 @@ def test_labels_outside_of_the_rules_stay_with_their_figures(tmp_path: Path) -> 
     )
 
 
+def test_labels_left_of_the_borders_stay_with_their_figures(tmp_path: Path) -> None:
+    page = Page().grid((250, 350, 450), [120, 140, 160, 180, 200])
+    heads = [(260.0, "Births"), (360.0, "Deaths")]
+    page.row(134, heads)
+    for place, (country, births, deaths) in enumerate(RATES):
+        page.row(154 + 20 * place, [(80, country), (260, births), (360, deaths)])
+    read = lines(tmp_path, page)
+    assert [line for line in read if "Births: 26.1; Deaths: 4.9" in line] == [
+        "Kenya; Births: 26.1; Deaths: 4.9"
+    ]
+    assert "Costa Rica; Births: 10.8; Deaths: 5.3" in read
+
+
+def test_labels_left_of_the_rules_stay_with_their_figures(tmp_path: Path) -> None:
+    page = Page()
+    for y in (120, 140, 200):
+        page.rule(250, y, 450, y)
+    page.row(134, [(260, "Births"), (360, "Deaths")])
+    for place, (country, births, deaths) in enumerate(RATES):
+        page.row(154 + 20 * place, [(80, country), (260, births), (360, deaths)])
+    assert lines(tmp_path, page)[-3:] == [
+        "Kenya; Births: 26.1; Deaths: 4.9",
+        "Peru; Births: 16.8; Deaths: 11.0",
+        "Costa Rica; Births: 10.8; Deaths: 5.3",
+    ]
+
+
+def test_figures_and_heads_without_a_border_between_them(tmp_path: Path) -> None:
+    page = Page().grid((72, 250, 450), [120, 140, 160, 180, 200])
+    # Only one row has the border between the two last columns.
+    page.rule(350, 160, 350, 180)
+    page.row(134, cells("Country", "Births", "Deaths"))
+    for place, row in enumerate(RATES):
+        page.row(154 + 20 * place, cells(*row))
+    assert lines(tmp_path, page) == RATES_AS_TEXT
+
+
+def test_lines_that_fill_all_columns_between_two_borders_are_rows(
+    tmp_path: Path,
+) -> None:
+    page = Page().grid(XS, [120, 140, 200])
+    page.row(134, cells("Length", "Kind", "Dose"))
+    for place, length in enumerate(("4.2", "11.5", "7.3")):
+        page.row(154 + 15 * place, cells(length, "VC", "0.5"))
+    assert lines(tmp_path, page) == [
+        "Length: 4.2; Kind: VC; Dose: 0.5",
+        "Length: 11.5; Kind: VC; Dose: 0.5",
+        "Length: 7.3; Kind: VC; Dose: 0.5",
+    ]
+
+
 def test_rows_without_rules_in_one_row_of_borders_stand_apart(tmp_path: Path) -> None:
     page = Page().grid((72, 200, 300, 400), (100, 120, 200, 220))
     page.row(114, [(80, "Country"), (210, "Births"), (310, "Deaths")])
