@@ -1,6 +1,6 @@
-"""What a stranger does: build the wheel, install it into an empty environment, serve in
-an empty folder with nothing exported, run docs/snippets.md as it is printed, and open
-the library from Python.
+"""What a stranger does: build the wheels, install them into empty environments, serve
+in an empty folder with nothing exported, run docs/snippets.md as it is printed, and
+open the library from Python.
 
     python -m benchmarks stranger
 
@@ -65,15 +65,56 @@ def main() -> None:
 
 
 def install(folder: Path) -> Path:
-    """Build the wheel and install it into a new environment; return its commands."""
+    """Build the wheels. Install the program alone, which has to name what it lacks,
+    then with the extra `local`; return the commands of that.
+    """
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-    step("wheel", [*pip, "-w", str(folder), str(ROOT)], ROOT, dict(os.environ))
-    (wheel,) = folder.glob("*.whl")
-    venv.create(folder / "venv", with_pip=True)
-    binaries = folder / "venv" / "bin"
-    command = [str(binaries / "pip"), "install", "--quiet", str(wheel), "httpx2"]
+    wheels = folder / "wheels"
+    for source in (ROOT, ROOT / "local"):
+        command = [*pip, "-w", str(wheels), str(source)]
+        step(f"wheel of {source.name}", command, ROOT, dict(os.environ))
+    program = str(next(wheels.glob("report_chat-*.whl")))
+    local_files = str(next(wheels.glob("report_chat_local-*.whl")))
+    slim = environment_with(folder / "slim", [program])
+    refuses_to_start(slim, folder / "slim")
+    return environment_with(
+        folder / "full", [f"{program}[local,mcp]", local_files, "httpx2"]
+    )
+
+
+def environment_with(folder: Path, packages: list[str]) -> Path:
+    """Install packages into a new environment, print its size, and return its
+    commands.
+    """
+    venv.create(folder, with_pip=True)
+    binaries = folder / "bin"
+    (installed,) = (folder / "lib").glob("python3*/site-packages")
+    empty = size_of(installed)
+    command = [str(binaries / "pip"), "install", "--quiet", *packages]
     step("installation", command, folder, {"PATH": os.environ["PATH"]})
+    print(f"{folder.name}: {(size_of(installed) - empty) / 2**20:.0f} MB", flush=True)
     return binaries
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def refuses_to_start(binaries: Path, home: Path) -> None:
+    """End unless a start without MongoDB names the extra that it needs."""
+    started = subprocess.run(
+        [str(binaries / "report-chat"), "serve"],
+        cwd=home,
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "PORT": PORT},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=START_SECONDS,
+    )
+    if "pip install 'report-chat[local]'" not in started.stderr:
+        sys.exit(f"The slim program does not say what it needs: {started.stderr}")
+    print("the slim program names what it needs: ok", flush=True)
 
 
 @contextmanager

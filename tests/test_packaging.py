@@ -21,7 +21,7 @@ from chatbot.app.cli import main
 
 ROOT = Path(__file__).parent.parent
 VENDORED = re.compile(r"(pdfjs|dompurify|marked)-([\d.]+)\.js")
-SHIPPED = ("templates", "static", "sample_data")
+SHIPPED = ("templates", "static")
 SERVES = """
 import time
 from chatbot.app.factory import close_app, create_app
@@ -37,10 +37,8 @@ close_app(app)
 """  # noqa: E501
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, unpacked."""
-    folder = tmp_path_factory.mktemp("wheel")
+def unpacked_wheel(source: Path, folder: Path) -> Path:
+    """Build the wheel of a distribution, and return the folder with its files."""
     command = [
         "-m",
         "pip",
@@ -51,13 +49,25 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--no-index",
         "-w",
         folder,
-        ROOT,
+        source,
     ]
     subprocess.run([sys.executable, *command], check=True)
     (made,) = folder.glob("*.whl")
     with zipfile.ZipFile(made) as packed:
         packed.extractall(folder / "unpacked")
     return folder / "unpacked"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the program, unpacked."""
+    return unpacked_wheel(ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def local_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the built-in model and the sample reports, unpacked."""
+    return unpacked_wheel(ROOT / "local", tmp_path_factory.mktemp("local"))
 
 
 def files_below(folder: Path) -> set[str]:
@@ -76,9 +86,24 @@ def test_the_wheel_has_the_package_and_what_ships_with_it(wheel: Path) -> None:
         for name in SHIPPED
         for file in files_below(ROOT / name)
     }
-    assert packed == files_below(ROOT / "chatbot") | beside | {
-        "_shipped/gunicorn.conf.py"
+    package = {
+        name for name in files_below(ROOT / "chatbot") if not name.endswith(".onnx")
     }
+    assert packed == package | beside | {"_shipped/gunicorn.conf.py"}
+
+
+def test_the_model_and_the_sample_reports_are_a_wheel_of_their_own(
+    local_wheel: Path,
+) -> None:
+    folders = {
+        "models": ROOT / "chatbot" / "models" / "embed" / "models",
+        "sample_data": ROOT / "sample_data",
+    }
+    expected = {"__init__.py"}
+    for name, folder in folders.items():
+        expected |= {f"{name}/{file}" for file in files_below(folder)}
+    assert files_below(local_wheel / "report_chat_local") == expected
+    assert (ROOT / "local" / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
 def test_the_wheel_needs_what_the_requirements_say(wheel: Path) -> None:
@@ -93,15 +118,18 @@ def test_the_wheel_needs_what_the_requirements_say(wheel: Path) -> None:
         for path in ROOT.glob("requirements-*.txt")
     }
     del extras["dev"]
-    assert set(re.findall(r"^Provides-Extra: (.*)$", text, re.MULTILINE)) == set(extras)
-    assert needed == requirements(ROOT / "requirements.txt").union(
-        *map(requirements, extras.values())
-    )
+    core = requirements(extras.pop("core"))
+    provided = set(re.findall(r"^Provides-Extra: (.*)$", text, re.MULTILINE))
+    assert provided == {*extras, "all"}
+    local_files = {("report-chat-local", f"=={__version__}")}
+    assert needed == core.union(local_files, *map(requirements, extras.values()))
+    of_all = re.findall(r"^Requires-Dist: (.*); .*extra == 'all'", text, re.MULTILINE)
+    assert {requirement(line) for line in of_all} == needed - core
     assert f"Version: {__version__}\n" in text
 
 
 def test_an_installed_wheel_serves_from_an_empty_folder(
-    wheel: Path, tmp_path: Path
+    wheel: Path, local_wheel: Path, tmp_path: Path
 ) -> None:
     (tmp_path / ".env").write_text(
         "EMBEDDING_PROVIDER=minilm\nSUMMARIES=off\n", encoding="utf-8"
@@ -111,14 +139,14 @@ def test_an_installed_wheel_serves_from_an_empty_folder(
         for name, value in os.environ.items()
         if name != "PYTHON_DOTENV_DISABLED"
     }
-    manifest = wheel / "chatbot" / "_shipped" / "sample_data" / "manifest.json"
+    manifest = local_wheel / "report_chat_local" / "sample_data" / "manifest.json"
     reports = json.loads(manifest.read_text(encoding="utf-8"))
     manifest.write_text(json.dumps(reports[:2]), encoding="utf-8")  # two will do
     command = [sys.executable, "-c", SERVES.format(root=str(ROOT))]
     run = subprocess.run(
         command,
         cwd=tmp_path,
-        env={**inherited, "PYTHONPATH": str(wheel)},
+        env={**inherited, "PYTHONPATH": f"{wheel}{os.pathsep}{local_wheel}"},
         capture_output=True,
         text=True,
         check=False,
@@ -127,9 +155,29 @@ def test_an_installed_wheel_serves_from_an_empty_folder(
     assert (tmp_path / "data").is_dir()
 
 
+@pytest.mark.parametrize("module", ["faiss", "onnxruntime"])
+def test_without_the_extra_local_or_mongodb_the_start_says_what_to_install(
+    module: str, wheel: Path, tmp_path: Path
+) -> None:
+    start = "import sys; sys.modules[{!r}] = None; {}; main(['serve'])".format(
+        module, "from chatbot.app.cli import main"
+    )
+    started = subprocess.run(
+        [sys.executable, "-c", start],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(wheel)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert started.returncode == 1
+    assert "Install it: pip install 'report-chat[local]'" in started.stderr
+    assert "Traceback" not in started.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="gunicorn does not run on Windows")
 def test_gunicorn_finds_its_configuration_from_an_empty_folder(
-    wheel: Path, tmp_path: Path
+    wheel: Path, local_wheel: Path, tmp_path: Path
 ) -> None:
     """By the command that docs/deploy.md has."""
     page = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
@@ -139,7 +187,7 @@ def test_gunicorn_finds_its_configuration_from_an_empty_folder(
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {
         **os.environ,
-        "PYTHONPATH": str(wheel),
+        "PYTHONPATH": f"{wheel}{os.pathsep}{local_wheel}",
         "PATH": binaries,
         "PORT": "8765",
     }

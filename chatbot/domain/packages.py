@@ -4,10 +4,10 @@ printed.
 
 from pathlib import Path
 
-__all__ = ["DISTRIBUTIONS", "install_command"]
+__all__ = ["LOCAL_MODULES", "install_command"]
 
-DISTRIBUTIONS = {"faiss": "faiss-cpu"}
-"""Packages on PyPI by the names of their modules, where these differ."""
+LOCAL_MODULES = frozenset({"faiss", "onnxruntime", "tokenizers", "report_chat_local"})
+"""Modules that the extra `local` brings."""
 ROOT = Path(__file__).parents[2]
 
 

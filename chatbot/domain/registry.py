@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Generic, Self, TypeVar
 
 from .errors import MissingPackageError, UnknownNameError
-from .packages import DISTRIBUTIONS
+from .packages import LOCAL_MODULES, install_command
 
 T = TypeVar("T")
 
@@ -87,8 +87,10 @@ class Registry(Generic[T]):
             if (error.name or "").startswith("chatbot"):
                 raise  # our own bug, not a missing extra
             module = error.name or ""
-            package = DISTRIBUTIONS.get(module, module)
+            command = f"pip install {module}"
+            if module in LOCAL_MODULES:
+                command = install_command("local")
             raise MissingPackageError(
                 f"The {self.kind} {name!r} needs the Python package {error.name!r}.",
-                remedy=f"Install it: pip install {package}",
+                remedy=f"Install it: {command}",
             ) from error

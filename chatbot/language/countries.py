@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 
-import pycountry
-
 from ..domain.errors import read_table
 from ..domain.tables import Texts
+from .iso_codes import countries
 
 _NAMES = read_table(__package__, "countries")
 ALIKE = {
@@ -21,7 +20,6 @@ ALIASES, FOREIGN_ALIASES = (
     {name: code for code, names in _NAMES[table].items() for name in names}
     for table in ("aliases", "foreign")
 )
-FOREIGN_LANGUAGES = ("es", "fr", "de", "pt", "pt_PT", "ar")
 _WITH_ARTICLE = re.compile(
     "Bahamas|Comoros|Gambia|Holy See|Isle of Man|Ivory "
     "Coast|Maldives|Netherlands|Philippines|Seychelles"
@@ -62,12 +60,8 @@ def normalise(name: str) -> str:
 @lru_cache(maxsize=1)
 def _codes() -> dict[str, str]:
     codes: dict[str, str] = {}
-    for country in pycountry.countries:
-        names = (
-            country.name,
-            getattr(country, "official_name", ""),
-            getattr(country, "common_name", ""),
-        )
+    for country in countries():
+        names = (country.name, country.official_name, country.common_name)
         for name in (*names, country.alpha_2, country.alpha_3):
             if name:
                 codes.setdefault(normalise(name), country.alpha_3)
@@ -80,29 +74,21 @@ def country_names() -> dict[str, str]:
     themselves.
     """
     codes = {
-        normalise(code) for c in pycountry.countries for code in (c.alpha_2, c.alpha_3)
+        normalise(code) for c in countries() for code in (c.alpha_2, c.alpha_3)
     } | {"xk"}
     return {name: code for name, code in _codes().items() if name not in codes}
 
 
 @lru_cache(maxsize=1)
 def foreign_names() -> dict[str, str]:
-    """Return the ISO-3 codes by normalised name in `FOREIGN_LANGUAGES`, without names
-    that are English, too.
+    """Return the ISO-3 codes by normalised name in the languages of `iso_codes`,
+    without names that are English, too.
     """
-    from babel import (
-        Locale,
-    )  # late: its tables take a third of a second, and most commands need none
-
     codes = dict(FOREIGN_ALIASES)
-    for language in FOREIGN_LANGUAGES:
-        territories = Locale.parse(language).territories
-        for country in pycountry.countries:
-            name = territories.get(country.alpha_2, "")
-            for part in (
-                _IN_BRACKETS.sub("", name),
-                *_IN_BRACKETS.findall(name),
-            ):  # "Myanmar (Birmania)"
+    for country in countries():
+        for name in country.foreign_names:
+            parts = (_IN_BRACKETS.sub("", name), *_IN_BRACKETS.findall(name))
+            for part in parts:  # "Myanmar (Birmania)"
                 codes.setdefault(normalise(part), country.alpha_3)
     return {name: code for name, code in codes.items() if name and name not in _codes()}
 
@@ -174,8 +160,11 @@ def numeric_code(name: str) -> str | None:
     """Return the three digits of ISO 3166 for a country, which maps of the world use;
     None without any.
     """
-    country = pycountry.countries.get(alpha_3=country_code(name) or "")
-    return country.numeric if country else None
+    code = country_code(name)
+    for country in countries():
+        if country.alpha_3 == code:
+            return country.numeric
+    return None
 
 
 def country_code(name: str) -> str | None:
@@ -187,9 +176,8 @@ def country_code(name: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    names = {
-        c.alpha_3: getattr(c, "common_name", c.name) for c in pycountry.countries
-    } | {"XKX": "Kosovo"}
+    names = {country.alpha_3: country.usual_name for country in countries()}
+    names["XKX"] = "Kosovo"
     # "Congo, The Democratic Republic of the"
     return {code: _INVERTED.sub(r"\2 \1", name) for code, name in names.items()}
 

@@ -6,11 +6,10 @@ import re
 from collections import defaultdict
 from functools import cache
 
-import pycountry
-
 from ..domain.errors import read_table
 from ..domain.tables import Texts
 from .countries import country_code, normalise
+from .iso_codes import provinces
 
 __all__ = ["country_of_place", "find_places"]
 
@@ -110,12 +109,12 @@ def _codes_by_place() -> dict[str, str]:
     codes: dict[str, str] = {}
     for code, cities in _TABLE["cities"].items():
         codes |= dict.fromkeys(cities.split(", "), code)
-    provinces: dict[str, set[str]] = defaultdict(set)
-    for province in pycountry.subdivisions:
+    codes_of: dict[str, set[str]] = defaultdict(set)
+    for province in provinces():
         name = normalise(province.name)
         if len(name) >= 5 and country_code(name) is None:
-            provinces[name].add(str(country_code(province.country_code)))
-    for name, of_countries in provinces.items():
+            codes_of[name].add(str(country_code(province.country)))
+    for name, of_countries in codes_of.items():
         if name in codes or name in _COMMON_NAMES:
             continue
         if len(of_countries) > 1:

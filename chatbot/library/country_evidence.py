@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import chain
 
-import pycountry
-
 from ..domain.documents import Proposal
 from ..domain.errors import read_table
 from ..domain.scope import NamedCountry
@@ -25,6 +23,7 @@ from ..language.countries import (
     usual_name,
 )
 from ..language.country_names import find_countries
+from ..language.iso_codes import provinces
 from ..language.places import country_of_place, find_places
 
 __all__ = ["CountryEvidence", "clip_words", "count_countries"]
@@ -519,10 +518,10 @@ def _countries_with_part(code: str) -> set[str]:
     Georgia.
     """
     countries: set[str] = set()
-    for part in pycountry.subdivisions:
+    for part in provinces():
         if len(part.name) <= ISO_CODE_LENGTH:
             continue
         if country_code(part.name) == code:
-            countries.add(str(country_code(part.country_code)))
+            countries.add(str(country_code(part.country)))
     countries.discard(code)
     return countries

@@ -12,11 +12,11 @@ from functools import cache
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from ..config import VOCABULARY
 from ..domain.figures import GlossaryEntry, Indicators
 from ..domain.scope import Reading
 from ..language.analysis import analyzer
 from ..language.detection import is_foreign
-from ..models.embed import MINILM_FOLDER
 from ..questions.reading import NAME, remove_names
 
 LETTERS_PER_ERROR = 5
@@ -33,9 +33,7 @@ def english_words() -> frozenset[str]:
     """Return 22,000 frequent words: those that the built-in embedding model reads in
     one piece.
     """
-    return frozenset(
-        json.loads((MINILM_FOLDER / "tokenizer.json").read_bytes())["model"]["vocab"]
-    )
+    return frozenset(json.loads(VOCABULARY.read_bytes())["model"]["vocab"])
 
 
 def _everyday_word(word: str) -> str:

@@ -24,8 +24,10 @@ from ...domain.errors import (
     DatabaseError,
     DependencyError,
     DiskFullError,
+    MissingPackageError,
 )
 from ...domain.figures import SAMPLE_GLOSSARY
+from ...domain.packages import install_command
 from ...domain.protocols import ListingStore
 from ...jobs.worker import IngestionWorker, Originals, filed_as
 from ...library.chunkers import CHUNKERS
@@ -183,7 +185,14 @@ class Ingesting:
         return NONE if self.settings.summaries == "off" else EXTRACTIVE
 
     def sample_reports(self) -> SampleReports:
-        """Return what adds the sample reports."""
+        """Return what adds the sample reports. Raises MissingPackageError."""
+        if not SAMPLE_DATA.is_dir():
+            raise MissingPackageError(
+                "The sample reports are in the package report-chat-local, which is not "
+                "installed.",
+                remedy=f"Install it: {install_command('local')}. Or set SAMPLE_DATA to "
+                "off.",
+            )
         return SampleReports(
             SAMPLE_DATA,
             ingestor=lambda: self.ingestor,

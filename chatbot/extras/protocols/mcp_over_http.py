@@ -70,17 +70,14 @@ def send_mcp_message(body: JsonRpc) -> Response:
 
 
 def _scope(product: Services, who: Caller) -> dict[str, Any]:
-    from mcp import MCPError
-    from mcp_types import INTERNAL_ERROR
-
-    from .toolbox import TOOLBOX_KEY, Toolbox
+    from .toolbox import TOOLBOX_KEY, Toolbox, internal_error
 
     def limited(work: Callable[[], Json]) -> Json:
         def run() -> Json:
             with question_slot(product, who):
                 return work()
 
-        return guarded(run, lambda message: MCPError(INTERNAL_ERROR, message))
+        return guarded(run, internal_error)
 
     headers = [
         (name.lower().encode("latin-1"), value.encode("latin-1"))

@@ -10,10 +10,6 @@ from itertools import count
 from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
-import mcp_types as types
-from mcp import MCPError
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ... import __version__
@@ -28,14 +24,27 @@ from ...domain.documents import Report, with_publications
 from ...domain.errors import (
     ChatbotError,
     InvalidRequestError,
+    MissingPackageError,
     NotFoundError,
     read_table,
 )
 from ...domain.figure_query import FigureQuery
 from ...domain.json import to_json
+from ...domain.packages import install_command
 from ...domain.validation import parse
 from ...language.characters import evenly_spaced
 from ...language.words import in_english
+
+try:
+    import mcp_types as types
+    from mcp import MCPError
+    from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
+except ImportError as missing:
+    raise MissingPackageError(
+        "The Model Context Protocol needs the Python package 'mcp'.",
+        remedy=f"Install it: {install_command('mcp')}",
+    ) from missing
 
 Json = dict[str, Any]
 Progress = Callable[[int, str], None]
@@ -48,6 +57,11 @@ PAGE = 100
 TOOLBOX_KEY = "report_chat.toolbox"
 """The key under which an HTTP request keeps its `Toolbox`."""
 T = TypeVar("T")
+
+
+def internal_error(message: str) -> MCPError:
+    """Return the protocol's error for a fault of ours."""
+    return MCPError(types.INTERNAL_ERROR, message)
 
 
 class Scoped(BaseModel):

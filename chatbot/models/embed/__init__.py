@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...config import MODELS
 from ...config.settings import Settings
 from ...domain import Embedder, Vector
 from ...domain.documents import Matrix
@@ -18,7 +19,7 @@ from ...domain.errors import EmbeddingError, MissingPackageError, SettingsError
 from ...domain.registry import Registry
 from .providers import PROVIDERS, Provider
 
-MINILM_FOLDER = Path(__file__).parent / "models" / "all-minilm-l6-v2"
+MINILM_FOLDER = MODELS / "all-minilm-l6-v2"
 
 
 class _Embedders(Registry[Embedder]):

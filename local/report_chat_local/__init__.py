@@ -1,0 +1,1 @@
+"""The built-in embedding model and the sample reports of report-chat."""
