@@ -43,6 +43,9 @@ DESCRIBING = frozenset({"title", "title block", "running head", "file name"})
 """Places whose name of a country is one kind of evidence."""
 FOUND_IN_TEXT = frozenset({"web address", "first pages", "places"})
 PERSONAL_WORDS = frozenset(_COUNTRY["personal"])
+COUNTRY_COLUMNS = frozenset(_COUNTRY["columns"])
+DIVISIONS = frozenset(_COUNTRY["divisions"])
+MIN_TABLE_WORDS: int = _COUNTRY["table_words"]
 MAX_PERSONAL: float = _COUNTRY["personal_share"]
 MIN_EVIDENCE: int = _COUNTRY["evidence"]
 MANY_KINDS: int = _COUNTRY["kinds"]
@@ -60,6 +63,9 @@ _GOVERNMENT_HOST = re.compile(
 _YEAR_IN_NAME = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _NO_LETTERS = re.compile(r"[\W_]+")
 _NUMBER = re.compile(r"\d+")
+_CELL = re.compile(r"(?:^|; )([^:;\n]+): ([^;\n]+)", re.MULTILINE)
+_NEW_WORD = re.compile(r"_|(?<=[a-z])(?=[A-Z])")
+"""Where a word begins in a name of a column: "countryCode"."""
 _CONTINENT = re.compile(r"\b(?:north|south|central|latin) $", re.IGNORECASE)
 _NEXT_WORD = re.compile(r" ([A-Z]\w+)")
 _LOCATIVE = re.compile(
@@ -81,6 +87,8 @@ class CountryEvidence:
     text: str
     stem: str
     titles: Sequence[str] = field(default=())
+    rows: Sequence[str] = field(default=())
+    """Rows of a table, each as "column: cell; column: cell"."""
 
     @cached_property
     def title(self) -> str:
@@ -153,19 +161,59 @@ class CountryEvidence:
             return True
         if kinds >= 2 and kinds + self._state_words >= MIN_EVIDENCE:
             return True
+        if self._is_table_of(code):
+            return True
         if self._is_agreed(code, origin) and self._state_words >= MIN_EVIDENCE:
             return True
         return origin not in FOUND_IN_TEXT and self._is_stated(code, origin, words)
 
     def _is_agreed(self, code: str, origin: str) -> bool:
-        """Return whether text and places name this country alone, the text often or
-        beside a place that describes the document.
+        """Return whether text and places name this country alone: the text often,
+        beside a place that describes the document, or in many words of a state's
+        affairs.
         """
         if self._is_namesake(code):
             return False
         if self.mentions.keys() != {code} or self.marks.keys() != {code}:
             return False
-        return origin in DESCRIBING or self.mentions[code] >= MIN_MENTIONS
+        if origin in DESCRIBING or self.mentions[code] >= MIN_MENTIONS:
+            return True
+        # A law speaks of little else than a state's affairs, and names it once.
+        evidence = self.mentions[code] + self._state_words
+        return evidence >= MIN_MENTIONS + MIN_EVIDENCE
+
+    @cached_property
+    def _cells(self) -> list[tuple[str, str]]:
+        """The cells of the table, each below the words of its column."""
+        cells: list[tuple[str, str]] = []
+        for row in self.rows:
+            for column, value in _CELL.findall(row):
+                cells.append((normalise(_NEW_WORD.sub(" ", column)), value))
+        return cells
+
+    @cached_property
+    def _row_country(self) -> str | None:
+        """The one country that a column for countries has in all rows."""
+        codes = set[str | None]()
+        for column, value in self._cells:
+            if column in COUNTRY_COLUMNS:
+                codes.add(country_code(value))
+        return codes.pop() if len(codes) == 1 else None
+
+    def _is_table_of(self, code: str) -> bool:
+        """Return whether the rows of a table are about a state: a column has it in all
+        rows, or they list many of its districts or provinces. The columns have to
+        speak of a state's affairs, too: a list of customers has countries as well.
+        """
+        words = set[str]()
+        for column, _ in self._cells:
+            words.update(column.split())
+        divisions = words & DIVISIONS
+        has_many_places = len(self.marks.get(code, ())) >= MANY_PLACES
+        lists_parts = divisions and has_many_places and self._has_most_places(code)
+        if not lists_parts and self._row_country != code:
+            return False
+        return len(divisions) + self._state_words >= MIN_TABLE_WORDS
 
     def _is_stated(self, code: str, origin: str, words: str) -> bool:
         """Return whether a place that describes the document says that it is about the
@@ -227,16 +275,33 @@ class CountryEvidence:
         if self._is_namesake(code) and not has_most_places:
             return 0
         kinds = [origin in DESCRIBING, has_most_places]
-        if self.mentions[code] >= MIN_MENTIONS and self._is_most_named(code):
+        is_most_named = self._is_most_named(code)
+        if origin == "title":
+            # A report on a war names both sides.
+            is_most_named = self.mentions[code] > self._next_named(code)
+        if self.mentions[code] >= MIN_MENTIONS and is_most_named:
             kinds += [True, self.mentions[code] >= MANY_MENTIONS]
         if has_most_places:
             kinds.append(len(self.marks[code]) >= MANY_PLACES)
         return sum(kinds)
 
+    def _next_named(self, code: str) -> int:
+        """Return how often the text names the country that it names most besides."""
+        others = [count for other, count in self.mentions.items() if other != code]
+        return max(others, default=0)
+
     def _has_its_places(self, code: str) -> bool:
-        """Return whether most places are this country's, or those of the title."""
-        of_title = find_places(self.title).keys()
-        return of_title == {code} or self._has_most_places(code)
+        """Return whether most places are this country's, or those of the title and no
+        others. A country that the text names more often is likelier.
+        """
+        if self.mentions[code] < self._next_named(code):
+            return False
+        if self._has_most_places(code):
+            return True
+        if self.marks.keys() != {code}:
+            return False
+        is_titled = code in find_places(self.title)
+        return is_titled or self._state_words >= MIN_EVIDENCE
 
     def _has_most_places(self, code: str) -> bool:
         count = len(self.marks.get(code, ()))
@@ -373,10 +438,12 @@ class CountryEvidence:
         for code, address in hosts.items():
             if code and len(hosts) == 1 and len(self.mentions) < 2:
                 yield code, "web address", address
+        if self._row_country is not None:
+            yield self._row_country, "first pages", self.rows[0]
         for code in self.mentions:
             is_alone = self.mentions.total() < MIN_MENTIONS and bool(self.marks)
             is_doubtful = self._is_namesake(code) or is_alone
-            if not self._is_most_named(code):
+            if not self._is_most_named(code) and not self._is_twice_named(code):
                 continue
             if is_doubtful and not self._places_agree(code):
                 continue
@@ -385,10 +452,15 @@ class CountryEvidence:
             if self._has_its_places(code):
                 yield code, "places", ", ".join(marks)
 
+    def _is_twice_named(self, code: str) -> bool:
+        count = self.mentions[code]
+        return count >= MIN_MENTIONS and count >= 2 * self._next_named(code)
+
     def _is_most_named(self, code: str) -> bool:
         count = self.mentions[code]
         is_often = count >= MIN_MENTIONS and 2 * count > self.mentions.total()
-        return is_often or len(self.mentions) == 1
+        # A few rows of a table may lie beyond the border.
+        return is_often or (len(self.mentions) == 1 and not self.rows)
 
 
 def clip_words(words: str) -> str:

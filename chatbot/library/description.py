@@ -290,7 +290,10 @@ class FirstPages:
         lines = set(chain(*places.values()))
         body = [line for line in self.text.split("\n") if line not in lines]
         text = "\n".join(body)
-        return CountryEvidence(places, text, self.stem, titles).proposal()
+        rows: list[str] = []
+        if self.is_workbook or self.loaded.columns:
+            rows = self.text.split("\n")
+        return CountryEvidence(places, text, self.stem, titles, rows).proposal()
 
     def type(self, title: str) -> tuple[str, str, bool] | None:
         place = "title"

@@ -327,6 +327,11 @@ _OPERATIONS = (
 """The first that reads a question counts."""
 
 
+def asks_for_number(text: str) -> bool:
+    """Return whether a question asks how much or how many."""
+    return _AMOUNT.search(text) is not None
+
+
 def unmet_words(reading: Reading, quotes: str, *, subjects: int) -> Sequence[str]:
     """Return the words of a question that ask for something computed, which quotations
     are not: a set of countries, a difference, another unit, a share. ``subjects``: how

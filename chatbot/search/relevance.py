@@ -30,6 +30,7 @@ from ..language.statements import split_statements
 from ..questions.kinds import asks_for_advice, asks_for_duty, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
 from ..questions.telling_words import asking_part
+from .coverage import NUMBER_PATTERN, has_all, lacks_number
 from .features import JUDGED_HITS, sentences_of_years
 from .weights import read_weight
 
@@ -46,7 +47,7 @@ MIN_WORDS = 2
 can be said.
 """
 QUOTED = int(read_weight("relevance.quoted"))
-_WORD, _NUMBER = re.compile(r"[^\W\d_]\w+"), re.compile(r"\d+(?:[.,]\d+)*")
+_WORD = re.compile(r"[^\W\d_]\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,8 @@ class Judge:
         is_said = partial(self._is_said, question, needed)
         if not is_advice and any(map(is_said, hits[:JUDGED_HITS])):
             return "answers"
+        if not is_advice and self._is_covered(question, hits):
+            return "answers"
         language = language_of(question.text, self.language)
         closeness = (nearness(hits) - floor) / (threshold - floor)
         loss = partial(self._loss, question, needed, names, is_advice)
@@ -213,6 +216,21 @@ class Judge:
                 return "answers"
         return "closest"
 
+    def _is_covered(self, question: Reading, hits: Sequence[SearchHit]) -> bool:
+        """Return whether one of the passages that are quoted whole, of the report of
+        the first one, has all that the question says. Where headings name figures,
+        they say more than the words.
+        """
+        if hits[0].heading_score is not None:
+            return False
+        terms = analyzer_for(question.text, self.language).terms
+        document = hits[0].chunk.document_id
+        for hit in hits[:QUOTED]:
+            chunk = hit.chunk
+            if chunk.document_id == document and has_all(question, chunk, terms):
+                return True
+        return False
+
     def _told_positions(
         self, question: Reading, needed: set[str], hits: Sequence[SearchHit]
     ) -> list[int]:
@@ -231,7 +249,9 @@ class Judge:
         return [
             position
             for position, hit in enumerate(hits[:QUOTED])
-            if hit.chunk.document_id == document and told[position] >= TOLD * whole
+            if hit.chunk.document_id == document
+            and told[position] >= TOLD * whole
+            and not lacks_number(question, hit.chunk.text)
         ]
 
     def _is_advice(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
@@ -325,7 +345,7 @@ class Judge:
         needed, _ = self._asked(question)
         if len(needed) < MIN_WORDS:
             return False
-        needed = needed.union(_NUMBER.findall(question.text))
+        needed = needed.union(NUMBER_PATTERN.findall(question.text))
         terms = analyzer_for(question.text, self.language).terms
         # Of a sentence of many clauses some: it may list half of the world.
         for statement in split_statements(hit.chunk):
@@ -342,12 +362,15 @@ class Judge:
         """
         terms = analyzer_for(question.text, self.language).terms
         chunk = hit.chunk
-        needed = needed.union(_NUMBER.findall(question.text))
+        needed = needed.union(NUMBER_PATTERN.findall(question.text))
         about = set(terms(f"{chunk.title} {chunk.section} {chunk.year or ''}"))
         missing = [term for term in needed if not has_term(about, term)]
         if len(needed) < MIN_WORDS:
             return False
+        is_of_words = hit.heading_score is None
         for sentence in sentences(chunk.text):
+            if is_of_words and lacks_number(question, sentence):
+                continue
             told = set(terms(sentence))
             if all(has_term(told, term) for term in missing):
                 return True

@@ -10,7 +10,7 @@ question comes nearer to the heading without it: it asks for something else.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..domain import Chunk
@@ -19,7 +19,7 @@ from ..domain.scope import Reading
 from ..language.detection import analyzer_for, language_of
 from ..questions.reading import tidy
 from ..questions.telling_words import asking_part, telling_words
-from .indicators import STEM_CHARACTERS
+from .coverage import missing_words
 from .relevance import Judge
 from .weights import read_weight
 
@@ -97,19 +97,6 @@ class UnusedWords:
         embed = self.judge.embedder.embed_query
         moved = 1 - float(embed(topic) @ embed(_without(topic, word)))
         return moved >= SAYS_SOMETHING * self._span
-
-
-def missing_words(
-    words: Iterable[str], texts: Iterable[str], terms: Callable[[str], Sequence[str]]
-) -> list[str]:
-    """Return the words that no text has: that begin as none of its words does."""
-    present = {term[:STEM_CHARACTERS] for text in texts for term in terms(text)}
-    missing = []
-    for word in words:
-        stems = {term[:STEM_CHARACTERS] for term in terms(word)}
-        if stems and present.isdisjoint(stems):
-            missing.append(word)
-    return missing
 
 
 def _without(text: str, word: str) -> str:

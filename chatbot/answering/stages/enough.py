@@ -9,10 +9,10 @@ from ...language.markdown import escape_markdown
 from ...language.statements import states_none
 from ...language.zones import zones_in
 from ...models.chat.extractive import MAX_QUOTATIONS
+from ...search.coverage import missing_words
 from ...search.mentions import names_country
 from ...search.scope import describe
 from ...search.subjects import mentioned_countries
-from ...search.unused_words import missing_words
 from ..dialogue import Dialogue
 from ..tools.figures import FigureTool
 from ..turn import Draft, Turn

@@ -23,6 +23,7 @@ from ...models.replies.stream import Reply, completion
 from ...questions.operations import unmet_words
 from ...questions.sides import by_comparison
 from ...search.compression import Neighbours
+from ...search.coverage import missing_numbers, texts_of
 from ...search.pipeline import with_rank
 from ...search.unused_words import UnusedWords
 from ..answer import prompt_for, with_note
@@ -93,8 +94,13 @@ class Prose:
     def unused(self, turn: Turn, quotes: str, context: Context) -> Sequence[str]:
         """Return the words of the question that quotations do not use."""
         cited = cited_numbers(quotes)
-        chunks = [one.hit.chunk for one in context.passages if one.number in cited]
+        hits = [one.hit for one in context.passages if one.number in cited]
+        chunks = [hit.chunk for hit in hits]
         unused = UnusedWords(turn.judge).of_passages(turn.reading, chunks)
+        if hits and hits[0].heading_score is None:
+            # Where headings name figures, their years are read before.
+            texts = [text for chunk in chunks for text in texts_of(chunk)]
+            unused = [*missing_numbers(turn.reading, texts), *unused]
         if unused:
             return unused
         subjects = len(by_comparison(turn.reading))
