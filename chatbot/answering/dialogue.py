@@ -69,6 +69,8 @@ class Dialogue:
     bare: set[str] = field(default_factory=set)
     tables: list[str] = field(default_factory=list)
     said_tables: int = 0
+    computed: set[str] = field(default_factory=set)
+    """The indicators of the tables."""
     problems: list[str] = field(default_factory=list)
     """What the calls could not do, for the model."""
     needs_round: bool = False
@@ -265,6 +267,9 @@ def library(catalog: Catalog, indicators: Indicators, scope: Scope) -> str:
     named = _as_many([on_one_line(name) for name in ordered], left)
     if named:
         lines.append(f"Figures: {'; '.join(named)}")
+        others = len(ordered) - len(named)
+        if others:
+            lines[-1] += f"; and {others} others, by their headings in the reports"
     parts = _as_many(_parts_of(indicators, ordered), int(_BOUNDS["parts"]["value"]))
     if parts:
         lines.append(f"Parts of figures (name: part): {'; '.join(parts)}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...domain import DocumentRecord, SearchHit
 from ...domain.errors import InvalidRequestError
+from ...domain.figure_query import Rank
 from ...domain.scope import Reading, Scope
 from ...language.analysis import WORD_PATTERN
 from ...language.words import in_english
@@ -111,6 +112,7 @@ class ByModel:
         for year in call.years:
             if str(year) not in asked:
                 years = f"{years} {year}"
+        self._tabulate(turn, dialogue, call, scope)
         most = max(turn.question.top_k, MAX_PASSAGES)
         return [Search(query, f"{query}{years}", scope, most) for query in call.queries]
 
@@ -133,15 +135,38 @@ class ByModel:
         years = [year for year in catalog.values(YEAR, scope) if year in call.editions]
         return narrowed(scope, YEAR, years, catalog, or_none=True)
 
+    def _tabulate(
+        self, turn: Turn, dialogue: Dialogue, call: SearchCall, scope: Scope
+    ) -> None:
+        """Compute the indicators that are searched for in the reports of all countries:
+        a search brings the figures of some.
+        """
+        if call.countries or len(turn.catalog.values(COUNTRY, scope)) < 2:
+            return
+        for query in call.queries:
+            if turn.read(query).countries:
+                continue
+            name = self._tools.figures.named_in(query, turn, scope)
+            if name and name not in dialogue.computed:
+                ranked = FiguresCall(
+                    tool="figures", indicators=(name,), steps=(Rank(op="rank"),)
+                )
+                self._compute(turn, dialogue, ranked)
+
     def _compute(self, turn: Turn, dialogue: Dialogue, call: FiguresCall) -> None:
         turn.events.step("figures", "; ".join(call.indicators))
+        figures = self._tools.figures
+        scope = turn.question.scope
+        dialogue.computed.update(call.indicators)
         try:
-            table = self._tools.figures.answer(call, turn.question.scope, in_english)
+            dialogue.add_table(figures.answer(call, scope, in_english))
+            newer = figures.newer_parts(call, scope)
+            if newer:
+                other = call.model_copy(update={"indicators": tuple(newer)})
+                dialogue.add_table(figures.answer(other, scope, in_english))
         except InvalidRequestError as error:
             dialogue.problems.append(error.message)
             dialogue.needs_round = True
-            return
-        dialogue.add_table(table)
 
     def _section(self, turn: Turn, dialogue: Dialogue, call: ReadCall) -> list[Search]:
         """Return the search for a section or a page of a report, which is shown

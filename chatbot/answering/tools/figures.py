@@ -17,7 +17,7 @@ from ...domain.figure_query import (
     FigureSource,
     FigureTable,
 )
-from ...domain.figures import GlossaryEntry
+from ...domain.figures import GlossaryEntry, indicator_name
 from ...domain.protocols import Catalog, Passages
 from ...domain.scope import Condition, Values
 from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
@@ -65,7 +65,7 @@ from ...search.subjects import with_article
 from ...search.unused_words import UnusedWords
 from ..answer_card import card_of_table
 from ..figure_premises import FigurePremises, words_of
-from ..figure_queries import FigureQueries
+from ..figure_queries import FigureQueries, named_pair
 from ..figure_questions import FigureQuestions, steps_of, verdict
 from ..figure_sentences import in_words, numbered, over_years, side_by_side
 from ..figure_steps import in_unit
@@ -169,6 +169,56 @@ class FigureTool:
             if chunk_id in by_id
         )
         return FigureAnswer(in_words(query, table, say), table, citations)
+
+    def named_in(self, query: str, turn: Turn, scope: Scope) -> str:
+        """Return the indicator that a query for passages surely names, by all words of
+        its part, or of its heading where most countries have it; "" where it names
+        none. Raises EmbeddingError.
+        """
+        pair = self.tables.meant(query, scope, turn.request)
+        if pair is None:
+            return ""
+        heading, label = pair
+        terms = turn.analyzer.terms
+        said = set(terms(query))
+        countries = len(self.catalog.values(COUNTRY, scope))
+        is_of_most = 2 * self.tables.indicators(scope)[heading][label] > countries
+        is_part_named = bool(label) and said.issuperset(terms(label))
+        is_named = is_of_most and said.issuperset(terms(heading))
+        return indicator_name(heading, label) if is_part_named or is_named else ""
+
+    def newer_parts(self, query: FigureQuery, scope: Scope) -> list[str]:
+        """Return the parts of the indicators of a query that have newer figures than
+        the indicator itself, which names no part: a heading may have its old total
+        beside new shares.
+        """
+        pairs = self.tables.indicators(scope)
+        newer: list[str] = []
+        for name in query.indicators:
+            pair = named_pair(name, pairs)
+            if pair is None or ":" in name or query.years or query.editions:
+                continue
+            heading, own = pair
+            years = self._newest_years(heading, own, query, scope)
+            for label in pairs[heading]:
+                others = self._newest_years(heading, label, query, scope)
+                later = [one for one in years if others.get(one, 0) > years[one]]
+                if label != own and 2 * len(later) > len(years):
+                    newer.append(indicator_name(heading, label))
+                    break
+        return newer
+
+    def _newest_years(
+        self, heading: str, label: str, query: FigureQuery, scope: Scope
+    ) -> dict[str, int]:
+        pairs = self.tables.indicators(scope)
+        measured = self.tables.measured(heading, label, pairs, scope, query.subjects)
+        years: dict[str, int] = {}
+        for subject in measured.by_subject:
+            newest = measured.newest(subject)
+            if newest is not None:
+                years[subject] = year_of(newest)
+        return years
 
     def asked_for(self, turn: Turn) -> tuple[Request, list[str]]:
         """Return what kind of request the question is, and the countries it is about,

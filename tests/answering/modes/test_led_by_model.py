@@ -3,7 +3,7 @@ server; what rules read is a hint to it.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -108,6 +108,36 @@ class TestCalls:
         )
         (mark,) = ask(led, "In which of them do most people live?").marks
         assert mark.detail == "7"
+
+    def test_an_indicator_that_is_searched_for_in_all_reports_is_computed(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        server.chat(calls(search("population")), Reply(["Kenya [1]."]))
+        ask(led, "Where do most people live?")
+        table = told(server.received(CHAT)[1]).partition("Computed by the program")[2]
+        assert "1. Kenya" in table
+        assert "2. Mali" in table
+        of_one = search("population", countries=["Mali"])
+        server.chat(calls(of_one), Reply(["Twenty million [1]."]))
+        ask(led, "How many people live in Mali?")
+        assert "Computed by the program" not in told(server.received(CHAT)[3])
+
+    def test_a_newer_part_stands_beside_an_old_total(
+        self, led: Services, server: FakeOpenAI, add_report: Callable[..., Ingested]
+    ) -> None:
+        users = "total: 15.37 million (2016 est.)\n\npercent of population: 35% (2023)"
+        add_report(
+            f"# Kenya\n\n## Media\n\n### Internet users\n\n{users}\n",
+            "kenya-2025",
+            country_name="Kenya",
+            year=2025,
+        )
+        asked = {"indicators": ["Internet users"], "subjects": ["Kenya"]}
+        server.chat(calls(("figures", asked)), Reply(["35% [1]."]))
+        ask(led, "Who is online in Kenya?")
+        shown = told(server.received(CHAT)[1]).partition("Computed by the program")[2]
+        assert "15.37 million (2016 est.)" in shown
+        assert "percent of population: 35% (2023)" in shown
 
     def test_an_indicator_that_is_not_there_is_called_again(
         self, led: Services, server: FakeOpenAI
