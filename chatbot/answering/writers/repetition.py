@@ -72,6 +72,11 @@ class WrittenSentences:
         self._written: list[_Sentence] = []
         self._vectors: Matrix = np.empty((0, embedder.dimensions), dtype=np.float32)
 
+    @property
+    def texts(self) -> list[str]:
+        """All of them, in the order of the report."""
+        return [sentence.text for sentence in self._written]
+
     def sentences_about(
         self, topic: str, request: RequestContext | None = None
     ) -> tuple[list[str], Usage]:

@@ -8,10 +8,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from ...checking.wording import cited_numbers, normalise, strip_marks, with_numbers_of
+from ...checking.wording import (
+    cited_numbers,
+    normalise,
+    strip_marks,
+    with_numbers_of,
+    without_numbers,
+)
 from ...domain import Context
 from ...domain.chat import Prompt, StepTiming
-from ...domain.errors import EmbeddingError
+from ...domain.errors import EmbeddingError, read_table
+from ...language.counts import estimate_tokens_of
 from ...language.markdown import escape_markdown
 from ...models.replies.readers import OutlineSection
 from ...search.pipeline import with_rank
@@ -29,6 +36,7 @@ ALL_TOKENS = 1_000_000
 SEARCH_FAILED = "The search for this section failed or took too long."
 MAX_FAILURES = 2
 """Sections in which the model may fail before no other is written."""
+MAX_WRITTEN_TOKENS = int(read_table(__package__, "report")["written_tokens"]["value"])
 NOTHING = "The reports say nothing about this."
 NOTHING_NEW = "The reports add nothing to the sections above."
 
@@ -150,13 +158,13 @@ class Sections:
     def _write(self, section: OutlineSection, context: Context) -> str:
         """Write a section; return its text without the heading, which was sent."""
         turn = self._turn
-        already = self._written_about(f"{section.title}. {section.question}")
+        about = self._written_about(f"{section.title}. {section.question}")
         titles = [one.title for one in self._planner.report.sections]
-        writer = _SectionProse(self._desk, section, titles, already)
+        writer = _SectionProse(self._desk, section, titles, self._already(about))
         done = writer.write_text(turn, context)
         self.truncated = self.truncated or done.truncated
         given = {passage.number for passage in done.context.passages}
-        given.update(cited_numbers(" ".join(already)))
+        given.update(cited_numbers(" ".join(about)))
         # A number that this section was not shown belongs to a passage of another
         # section, and is removed. A number of no passage stays, and is marked as such.
         unknown = set(cited_numbers(done.text)) - self._numbers
@@ -168,6 +176,18 @@ class Sections:
             turn.events.text(f"\n\n{turn.say(NOTHING_NEW)}")
             return turn.say(NOTHING_NEW)
         return kept
+
+    def _already(self, about: AnyOf[str]) -> Sequence[str]:
+        """Return all that is written so far, with the numbers of passages in what is
+        ``about`` the section; where it is too long, only that.
+        """
+        every = [
+            text if text in about else without_numbers(text)
+            for text in self._written.texts
+        ]
+        if estimate_tokens_of(every) > MAX_WRITTEN_TOKENS:
+            return list(about)
+        return every
 
     def _written_about(self, topic: str) -> Sequence[str]:
         """Return the sentences about a topic so far; none where that fails. The ledger

@@ -161,6 +161,14 @@ def test_a_section_knows_what_is_written_and_says_it_not_again(reports: Bench) -
     assert "52,428,290" in told.tokens.partition("## Growth")[2]
 
 
+def test_a_section_knows_all_that_is_written_before_it(reports: Bench) -> None:
+    beside = "Penguins swim across rivers of ice every winter"
+    told = report(reports, **{"People of Kenya": f"{beside} {{}}."})
+    before = asked(told.requests[3]).partition("Already written")[2]
+    # Without its number: what is beside the section has no passage of it.
+    assert f"- {beside}." in before
+
+
 def test_a_section_that_says_nothing_new_says_so(reports: Bench) -> None:
     told = report(reports, Growth=IDEAL["People of Kenya"])
     assert section(told, "Growth") == NOTHING_NEW
