@@ -21,6 +21,7 @@ from ...domain.errors import (
     ChatbotError,
     EmbedderMismatchError,
     EmbeddingError,
+    MissingPackageError,
     SettingsError,
 )
 from ...domain.protocols import Chunker, Embedder, Store, model_in_store
@@ -176,11 +177,23 @@ class Runtime:
             raise
 
     def _build_built_in_embedder(self) -> CachedEmbedder:
+        """Return the built-in model, or where it is not installed one that compares
+        words alone.
+        """
         settings = self._settings.override(embedding_dimensions=None)
-        minilm = EMBEDDERS.builder("minilm")(
-            settings, model=EMBEDDERS.default_model("minilm")
-        )
-        return CachedEmbedder(minilm, self._warm_cache)
+        name = "minilm"
+        try:
+            model = EMBEDDERS.default_model(name)
+        except MissingPackageError as error:
+            log.warning(
+                "Headings and attached files are compared by their words alone: the "
+                "built-in embedding model is not installed. %s",
+                error.remedy,
+            )
+            name = "hashing"
+            model = EMBEDDERS.default_model(name)
+        built_in = EMBEDDERS.builder(name)(settings, model=model)
+        return CachedEmbedder(built_in, self._warm_cache)
 
     def _embedder_name(self) -> tuple[str, str]:
         """Provider and model: as set, else as stored (a key set later changes only the

@@ -16,12 +16,13 @@ from typing_extensions import TypedDict
 
 from ...database.core import Json
 from ...database.failures import FULL
-from ...domain import DocumentRecord
+from ...domain import DocumentRecord, Embedder
 from ...domain.errors import (
     ChatbotError,
     DatabaseError,
     DependencyError,
 )
+from ...domain.protocols import model_in_store
 from .routes import PAGE, Views, answer_type, samples, services
 
 monitoring = Views("monitoring", __name__)
@@ -232,6 +233,12 @@ READINESS = answer_type(
 )
 
 
+def _described(embedder: Embedder) -> str:
+    if model_in_store(embedder):
+        return f"{embedder.model_id}, in MongoDB"
+    return f"{embedder.model_id}, {embedder.dimensions} dimensions"
+
+
 @monitoring.get(
     "/ready", need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False
 )
@@ -246,13 +253,7 @@ def check_readiness() -> Response:
 
     dependencies = [
         _ping("database", storage.database.ping),
-        _ping(
-            "embedder",
-            lambda: (
-                f"{(one := product.runtime.embedder).model_id}, {one.dimensions} "
-                "dimensions"
-            ),
-        ),
+        _ping("embedder", lambda: _described(product.runtime.embedder)),
         # Built here, with why it was chosen: a store that cannot be built is a finding,
         # not a crash.
         _ping(

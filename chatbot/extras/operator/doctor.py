@@ -62,6 +62,7 @@ from ...stores.atlas.indexes import (
     OWN_INDEXES,
     IndexStatus,
     SearchTarget,
+    auto_embedding_model,
     index_kind,
     index_status,
 )
@@ -486,12 +487,17 @@ def check_indexes(services: Services) -> Iterator[Finding]:
 
 
 def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
+    database = services.storage.database
+    by_vectors = plan.theirs is not None and isinstance(plan.by_meaning, VectorField)
+    if by_vectors and (model := auto_embedding_model(database)):
+        yield _found("their_texts_embedded", collection=plan.collection, model=model)
+        return
     # Without a text index, questions are still answered by their vectors.
     severity: Severity = "warning" if plan.optional else "error"
     consequence = "keywords are not searched" if plan.optional else "nothing is found"
-    status = index_status(services.storage.database, plan)
+    status = index_status(database, plan)
     if status.state == "DOES_NOT_EXIST":
-        indexes = services.storage.database[plan.collection].search_indexes()
+        indexes = database[plan.collection].search_indexes()
         of_kind = (
             str(index["name"]) for index in indexes if index_kind(index) == plan.kind
         )

@@ -345,5 +345,10 @@ def test_texts_that_mongodb_embeds_are_found_by_meaning(
     assert "voyage-4-lite" in said["embeds_in_store"]
     assert "not tried on a real cluster by us" in said["embeds_in_store"]
     assert "rows_without_vector" not in said
-    assert {one.severity for one in findings if one.area == "indexes"} == {"ok"}
+    of_index = {"wrong_path", "index_wrong_model", "flat_index_fits"}
+    assert of_index.isdisjoint(said)
+    other = settings.override(embedding_provider="hashing", embedding_model="64")
+    with build(other) as services:
+        said = {one.name: one.remedy for one in diagnose(services)}
+    assert "Unset EMBEDDING_PROVIDER" in said["their_texts_embedded"]
     assert list(client[DATABASE][THEIRS].find()) == rows
