@@ -3,6 +3,7 @@ real driver: add, ask and delete. What the double believes of it stands in
 tests/fakes/vector_search.py and search_engine.py with the vendor's pages.
 """
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ KENYA = (
     "# Roads\n\nThe coast has one railway.\n",
 )
 QUESTION = {"query": "What were the tea exports of Kenya worth?"}
-pytestmark = pytest.mark.extras("migration", "operator")
+pytestmark = pytest.mark.extras("evaluation", "migration", "operator")
 COLLECTIONS = ("chatbot_data", "report_chatting")
 
 
@@ -202,6 +203,22 @@ def test_a_database_goes_back_to_vectors(
     assert "queryVector" in str(server.sent("$rankFusion")[-1])
     back = CliRunner().invoke(cli, ["reembed", "--provider", "atlas"], env=values)
     assert "MONGODB_DB" in str(back.exception)
+
+
+def test_thresholds_are_calibrated_by_the_scores_of_the_store(
+    server: SearchServer, start: Callable[..., Flask], tmp_path: Path
+) -> None:
+    client = ready(server, start)
+    assert ended(client, upload(client, KENYA))["state"] == "done"
+    questions = tmp_path / "mine.csv"
+    row = f"{QUESTION['query']},kenya.md,1.4 billion\n" * 12
+    questions.write_text(f"question,expected_document,answer\n{row}")
+    values = {"MONGODB_URI": server.uri, "DATA_DIR": str(tmp_path)}
+    done = CliRunner().invoke(cli, ["calibrate", str(questions), "--json"], env=values)
+    assert done.exit_code == 0, done.output
+    figures = json.loads(done.stdout[done.stdout.index("{") :])
+    assert (figures["model_id"], figures["origin"]) == ("atlas:voyage-4", "measured")
+    assert figures["pairs"]["relevant"] == 12
 
 
 def test_without_the_built_in_model_texts_are_compared_by_their_words(
