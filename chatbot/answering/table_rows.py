@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property, partial
 from textwrap import shorten
 
@@ -40,6 +41,8 @@ NAME_CHARACTERS = int(read_weight("cells.name"))
 LACKING = read_weight("cells.lacking")
 MOST_CELLS = int(read_weight("cells.cells"))
 SHARED = read_weight("cells.shared")
+SUM_TOLERANCE = Decimal(str(read_weight("cells.sum")))
+ROWS_OF_SUM = int(read_weight("cells.rows_of_sum"))
 _SAYS_NOTHING = NEUTRAL_WORDS.union(SHARE_WORDS, *STOP_WORDS.values())
 _LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
 _ASIDE = re.compile(r"\([^()]*\)")
@@ -59,6 +62,12 @@ class AskedWords:
     years: Sequence[NamedYears]
     letters: frozenset[str]
     terms: Callable[[str], Sequence[str]] = field(repr=False)
+    text: str = ""
+
+    @cached_property
+    def wants_share(self) -> bool:
+        """Whether a share is asked for: "What percentage of ..."."""
+        return not SHARE_WORDS.isdisjoint(self.text.lower().split())
 
     def within(self, *texts: str) -> Words:
         """Return the words that say what is asked and that the texts have."""
@@ -85,7 +94,10 @@ class AskedWords:
         for term in terms:
             if not has_term(self.every, term):
                 return False
-        return bool(terms)
+        if terms or but:
+            return bool(terms)
+        # "No" beside "Yes": a word that says nothing elsewhere.
+        return bool(text) and f" {text} " in f" {self.text} "
 
     def of_years(self, figures: Sequence[ReportedFigure]) -> list[ReportedFigure]:
         """Return the figures of the years that are asked for; where no years are, those
@@ -273,7 +285,8 @@ class RowReader:
         years = turn.reading.figure_years
         letters = frozenset(_LETTER.findall(text))
         every = frozenset(terms(text))
-        return AskedWords(frozenset(words), every, years, letters, terms)
+        plain = " ".join(re.findall(r"\w+", text))
+        return AskedWords(frozenset(words), every, years, letters, terms, plain)
 
     def find(self, turn: Turn, asked: AskedWords) -> FoundTables:
         """Return the passages of tables that have the words of a question, best first.
@@ -360,8 +373,12 @@ class RowReader:
         for _, cell in cells[1:]:
             row = cell.figures[0].subject
             # Two rows are meant, or either.
-            is_as_good = cell.score == first.score
-            is_meant = not first.lacking.isdisjoint(asked.terms(row))
+            is_as_good = cell.score == first.score and not _says_the_same(cell, first)
+            terms = set(asked.terms(row))
+            is_meant = not first.lacking.isdisjoint(terms)
+            own = set(asked.terms(first.figures[0].subject))
+            if asked.names(row) and not (terms <= own or own <= terms):
+                is_meant = True
             if row != first.figures[0].subject and (is_as_good or is_meant):
                 return []
         return cells
@@ -402,15 +419,22 @@ class RowReader:
         column = _column(asked, table)
         if column is None:
             return _across(asked, table)
-        heading, label = column
+        heading, label, unit = column
         figures = list(self._under(heading, table, scope))
+        lines = [passage.line_of(figure) for figure, passage in figures]
+        of_groups = any(_asks_for_groups(asked, line) for line in lines)
         rows: FiguresByRow = defaultdict(list)
         covered: dict[str, int] = defaultdict(int)
         for figure, passage in figures:
             if figure.label != label or _is_whole(figure, passage, asked):
                 continue
+            if figure.unit != unit and "%" in {unit, figure.unit}:
+                # A share beside the number, under the same heading.
+                continue
             subject = figure.subject
             line = passage.line_of(figure)
+            if _is_subtotal(line) != of_groups:
+                continue
             words = asked.within(passage.chunk.section, line)
             covered[subject] = max(len(words), covered[subject])
             rows[subject].append(figure)
@@ -424,6 +448,8 @@ class RowReader:
             if is_named or covered[subject] == most:
                 of_subject.sort(key=year_of)
                 by_subject[subject] = of_subject
+        named = _without_contained(asked, named)
+        by_subject = _without_sum(by_subject)
         if not by_subject:
             # Each row is a year.
             for figure, _ in figures:
@@ -471,6 +497,14 @@ def _cell(asked: AskedWords, table: RowFigures) -> AskedFigures | None:
         # The row may be one that is not here.
         return None
     return AskedFigures(figures, lacking, (-len(lacking), length, score))
+
+
+def _says_the_same(cell: AskedFigures, other: AskedFigures) -> bool:
+    """Return whether two cells have the same values, as those of "Tasmania" and of
+    "Tasmania (Total)" in another table.
+    """
+    values = [(figure.value, figure.unit) for figure in cell.figures]
+    return values == [(figure.value, figure.unit) for figure in other.figures]
 
 
 def _named_row(asked: AskedWords, table: RowFigures) -> tuple[str | None, int]:
@@ -544,7 +578,7 @@ def _best_columns(
     weights = _weights(asked, table)
     in_title = asked.of_all(table.context)
     best: list[ReportedFigure] = []
-    best_score = (False, 0.0, 0.0, 0, 0)
+    best_score = (False, False, 0.0, 0.0, 0, 0)
     for figure in figures:
         path = table.path_of(figure)
         weight = 0.0
@@ -556,12 +590,16 @@ def _best_columns(
                 weight += weights[word]
         unnamed = 0
         for heading in path:
+            if not asked.terms(heading):
+                # "No": it has no weight of its own.
+                weight += asked.names(heading)
             unnamed += not asked.of_all(heading)
         left_out = 0
         if not unnamed:
             left_out = len(set(asked.terms(" ".join(path))) - asked.every)
         score = (
             bool(path) and asked.names(path[-1]),
+            asked.wants_share and figure.unit == "%",
             round(weight, 6),
             round(of_title, 6),
             -unnamed,
@@ -572,8 +610,12 @@ def _best_columns(
             best_score = score
         if score == best_score:
             best.append(figure)
-    named = sum(best_score[1:3])
-    if named == 0 and len({figure.indicator for figure in figures}) > 1:
+    named = sum(best_score[2:4])
+    if (
+        named == 0
+        and not best_score[0]
+        and len({figure.indicator for figure in figures}) > 1
+    ):
         return [], 0.0
     return best, named
 
@@ -593,14 +635,15 @@ def _weights(asked: AskedWords, table: RowFigures) -> dict[str, float]:
     return weights
 
 
-def _column(asked: AskedWords, table: RowFigures) -> tuple[str, str] | None:
-    """Return the heading and label of the column that a question names best; None where
-    it names none of several.
+def _column(asked: AskedWords, table: RowFigures) -> tuple[str, str, str] | None:
+    """Return the heading, label and unit of the column that a question names best; None
+    where it names none of several.
     """
     figures, _ = _best_columns(asked, table, table.figures)
     if not figures:
         return None
-    return figures[0].heading, figures[0].label
+    first = figures[0]
+    return first.heading, first.label, first.unit
 
 
 def _across(asked: AskedWords, table: RowFigures) -> tuple[IndicatorFigures, list[str]]:
@@ -616,6 +659,52 @@ def _across(asked: AskedWords, table: RowFigures) -> tuple[IndicatorFigures, lis
             by_subject[path[-1]].append(figure)
     named = [name for name in by_subject if asked.names(name)]
     return IndicatorFigures(row or "", "", by_subject), named
+
+
+def _without_contained(asked: AskedWords, names: Sequence[str]) -> list[str]:
+    """Return the named rows without those whose words are all said as words of another:
+    "Australia" where "South Australia" is named.
+    """
+    said = Counter(asked.terms(asked.text))
+    kept: list[str] = []
+    for name in names:
+        own = set(asked.terms(name))
+        longer = [other for other in names if own < set(asked.terms(other))]
+        if not longer or all(said[term] > len(longer) for term in own):
+            kept.append(name)
+    return kept
+
+
+def _without_sum(by_subject: FiguresByRow) -> FiguresByRow:
+    """Return rows without one that is the sum of all others: a total that its name does
+    not tell.
+    """
+    values = {subject: rows[-1].value for subject, rows in by_subject.items()}
+    total = sum(values.values())
+    for subject, value in values.items():
+        is_sum = abs(total - 2 * value) <= abs(value) * SUM_TOLERANCE
+        if len(values) >= ROWS_OF_SUM and value and is_sum:
+            if by_subject[subject][-1].unit == "%":
+                continue
+            return {name: rows for name, rows in by_subject.items() if name != subject}
+    return by_subject
+
+
+def _is_subtotal(line: str) -> bool:
+    """Return whether a row is the total of a group: "District: Total North"."""
+    return any(is_total(cell.rpartition(": ")[2]) for cell in line.split("; "))
+
+
+def _asks_for_groups(asked: AskedWords, line: str) -> bool:
+    """Return whether a row is the total of a group of the kind that a question asks
+    for: "Region: North; District: Total North" of regions.
+    """
+    outer, _, inner = line.partition("; ")
+    kind, _, group = outer.partition(": ")
+    other, _, _ = inner.partition(": ")
+    if not group or is_total(group) or not _is_subtotal(line):
+        return False
+    return asked.names(kind) and not asked.names(other)
 
 
 def _is_whole(figure: ReportedFigure, passage: RowFigures, asked: AskedWords) -> bool:

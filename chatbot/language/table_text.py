@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ..domain.documents import SECTION_SEPARATOR
 from ..domain.tables import Table, TableRow, TableRows
+from .table_words import is_unnamed
 
 __all__ = [
     "LEVEL",
@@ -39,7 +40,8 @@ def row_line(table: Table, row: TableRow, columns: range | None = None) -> str:
         columns = range(len(table.columns))
     cells = _labels(table, row)
     heads = [""] * max(0, len(cells) - len(table.row_heads))
-    heads += table.row_heads[: len(cells)]
+    for head in table.row_heads[: len(cells)]:
+        heads.append("" if is_unnamed(head) else head)
     for place in columns:
         heads.append(LEVEL.join(table.columns[place]))
         cells.append(row.texts[place])

@@ -17,6 +17,7 @@ __all__ = [
     "is_table_title",
     "is_total",
     "is_unnamed",
+    "names_rows",
     "part_units",
     "read_unit",
     "role_of_head",
@@ -98,6 +99,11 @@ def role_of_head(head: str) -> str:
 def is_code(head: str) -> bool:
     """Return whether a head is that of codes and numbers that only identify rows."""
     return role_of_head(head) == "code"
+
+
+def names_rows(head: str) -> bool:
+    """Return whether a head is that of names or groups, each of which is a row."""
+    return role_of_head(head) in {"country", "place", "breakdown", "indicator"}
 
 
 def role_of_tag(tag: str) -> str:

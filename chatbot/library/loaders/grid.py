@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...domain.tables import Headings, Table, TableRow
 from ...language.characters import visible
 from ...language.table_text import LEVEL, is_number, label, one_line
-from ...language.table_words import is_code
+from ...language.table_words import is_code, names_rows
 
 __all__ = [
     "TableGrid",
@@ -122,6 +122,9 @@ def _label_columns(paths: Sequence[Headings], grid: Sequence[Sequence[str]]) -> 
     figures, the first alone where no column has figures.
     """
     for place, path in enumerate(paths):
+        if place == 0 and len(paths) > 1 and names_rows(" ".join(path)):
+            # Ages tell rows apart, although they are numbers.
+            continue
         if _has_figures(path, [row[place] for row in grid]):
             return place
     return 1

@@ -46,6 +46,9 @@ class CsvLoader:
     def load(self, path: Path) -> Loaded:
         rows = [row for _, row in _rows(read_text(path), path.name)]
         start = _header_row(rows)
+        below: list[str] = []
+        while len(rows) > start + 2 and len(rows[start]) > 1 and len(rows[-1]) == 1:
+            below.insert(0, *rows.pop())
         above = [tables.row_text((), row) for row in rows[:start]]
         preface = "\n".join(above)
         title = tables.take_title(above)
@@ -54,9 +57,10 @@ class CsvLoader:
             rows[start + 1 :],
             name=path.name,
             title=title,
-            note="\n".join(above),
+            note="\n".join([*above, *below]),
         )
-        placed = lay_out([Section((), preface), *sections])
+        notes = Section((), "\n".join(below))
+        placed = lay_out([Section((), preface), *sections, notes])
         names = tables.column_names(rows[start], 0)
         for name in names:
             if tables.column_key(name) in tables.TEXT_COLUMNS:

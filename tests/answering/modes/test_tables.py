@@ -73,6 +73,29 @@ STAFF = """# Staff of the hospitals
 | Answers received | 90 | 61 | 39 |
 | Feel tired (%) | 31 | 63 | 52 |
 """
+VOTES = """<h1>Votes on the bridge</h1><table>
+<tr><th rowspan=2>Island</th><th colspan=2>Yes</th><th colspan=2>No</th></tr>
+<tr><th>number</th><th>%</th><th>number</th><th>%</th></tr>
+<tr><td>Orsa</td><td>300</td><td>75%</td><td>100</td><td>25%</td></tr>
+<tr><td>South Orsa</td><td>90</td><td>90%</td><td>10</td><td>10%</td></tr>
+<tr><td>Tolk</td><td>200</td><td>40%</td><td>300</td><td>60%</td></tr>
+<tr><td>Archipelago</td><td>590</td><td>59%</td><td>410</td><td>41%</td></tr>
+</table>"""
+PUPILS = """# Pupils of the coast
+
+| Zone | Town | Enrolment |
+|---|---|---|
+| Bay | Pier | 40 |
+| Bay | Upper Salt | 90 |
+| Bay | Total Bay | 130 |
+| Cape | Lower Salt | 70 |
+| Cape | Dock | 20 |
+| Cape | Total Cape | 90 |
+"""
+HABITS = (
+    "age,respondents,tea-use\n12,2798,3.9\n15,2956,29.2\n"
+    "22-23,4707,84.2\n65+,2448,49.3\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +111,9 @@ def ask(
         "power.html": POWER,
         "fever.md": FEVER,
         "staff.md": STAFF,
+        "votes.html": VOTES,
+        "pupils.md": PUPILS,
+        "habits.csv": HABITS,
     }
     reports = {"kenya": (KENYA_2023, 2023), "mali": (MALI_2021, 2021)}
     settings = small_settings(folder / "data", chat_model="extractive", cache_seconds=0)
@@ -176,6 +202,10 @@ def test_without_a_row_the_total_is_meant(ask: Callable[[str], Answer]) -> None:
             "Visits at Clearwater over the years",
             "Clearwater, clinic_visits: fell from 152 (2019) [1] to 118 (2020)",
         ),
+        (
+            "Compare the enrolment of Lower Salt and Upper Salt",
+            "Enrolment: higher in Upper Salt, 90 [1], than in Lower Salt, 70 [1].",
+        ),
     ],
 )
 def test_rows_are_compared_and_followed(
@@ -213,6 +243,22 @@ def test_a_row_is_quoted_without_its_table(ask: Callable[[str], Answer]) -> None
         (
             "Which hospital has the lowest share of tired staff?",
             "Lowest Feel tired (%): St Ann, 31 [1]. Of 3 rows",
+        ),
+        # Totals of groups are no towns, and towns no zones.
+        ("Rank the towns by enrolment", "Highest Enrolment: Upper Salt, 90 [1]. Of 4"),
+        ("Rank the zones by enrolment", "Highest Enrolment: Bay, 130 [1]. Of 2 rows"),
+        # The archipelago is the sum of its islands.
+        (
+            "Which island has the highest number of Yes votes?",
+            "Highest Yes: Orsa, 300 [1]. Of 3 rows",
+        ),
+        (
+            "Which island has the highest percentage of Yes votes?",
+            "Highest Yes: South Orsa, 90% [1]. Of 4 rows",
+        ),
+        (
+            "Which age has the highest tea use?",
+            "Highest tea-use: 22-23, 84.2 [1]. Of 4 rows",
         ),
     ],
 )
