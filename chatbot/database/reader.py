@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..domain import Chunk, DocumentRecord, Match, Meaning, Scope
-from ..domain.documents import NO_PUBLICATION, Matrix, Part
+from ..domain import Chunk, DocumentRecord, Match, Scope
+from ..domain.documents import NO_PUBLICATION, Matrix, Meaning, Part
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import HybridStore, Passages, TracedStore
 from ..domain.scope import CountryGroup, Value

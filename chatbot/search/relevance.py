@@ -181,13 +181,17 @@ class Judge:
             return False
         return max(best_score(hits), nearness(hits)) < self.bounds.floor
 
+    def _has_no_bounds(self, hits: Sequence[SearchHit]) -> bool:
+        """Return whether no score tells what answers from what is only near."""
+        return self.bounds.floor >= self.bounds.threshold or are_unscored(hits)
+
     def verdict(self, question: Reading, hits: Sequence[SearchHit]) -> Verdict:
         """Return how well the hits, best first, answer a question."""
         floor = self.bounds.floor
         threshold = self.bounds.threshold
         if not hits or self.is_far(hits):
             return "nothing"
-        if floor >= threshold or are_unscored(hits):
+        if self._has_no_bounds(hits):
             return "answers"
         needed, names = self._asked(question)
         is_advice = self._is_advice(question, needed, hits[0])

@@ -28,14 +28,13 @@ from ...domain import (
     Answer,
     Chunk,
     Context,
-    Meaning,
     Passage,
     Question,
     Scope,
     SearchHit,
 )
 from ...domain.chat import StepTiming
-from ...domain.documents import Calibration, ErrorRates, to_score
+from ...domain.documents import Calibration, ErrorRates, Meaning, to_score
 from ...domain.errors import LoadError
 from ...domain.protocols import Catalog, Embedder, Store, search_meaning
 from ...domain.scope import Value, Values
@@ -370,20 +369,7 @@ def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> 
             ).hits
         )
 
-    def passage_scores(
-        document_id: str, meaning: Meaning, matches: Callable[[Chunk], bool]
-    ) -> list[float]:
-        chunks, vectors = runtime.store.stored(document_id)
-        if isinstance(meaning, str):
-            scope = Scope.of({"document_id": Values((document_id,))})
-            top_k = max(1, len(chunks))
-            near = runtime.store.vector_search(meaning, top_k=top_k, scope=scope)
-            return [
-                match.score for match in near if match.chunk and matches(match.chunk)
-            ]
-        rows = [row for row, chunk in enumerate(chunks) if matches(chunk)]
-        return list(map(to_score, vectors[rows] @ meaning)) if rows else []
-
+    passage_scores = partial(_passage_scores, runtime.store)
     records = services.storage.documents.all()
     reports = {chunk.document_id: chunk.metadata for chunk in dataset.chunks} or {
         r.id: r.metadata for r in records
@@ -414,6 +400,27 @@ def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> 
     return Scores(
         tuple(answerable), tuple(unrelated), tuple(relevant), tuple(irrelevant)
     )
+
+
+def _passage_scores(
+    store: Store,
+    document_id: str,
+    meaning: Meaning,
+    matches: Callable[[Chunk], bool],
+) -> list[float]:
+    """Return the scores of a report's passages that match: of their stored vectors, or
+    by a search inside the report where the store embeds.
+    """
+    chunks, vectors = store.stored(document_id)
+    rows = [row for row, chunk in enumerate(chunks) if matches(chunk)]
+    if not rows:
+        return []
+    if not isinstance(meaning, str):
+        return list(map(to_score, vectors[rows] @ meaning))
+    scope = Scope.of({"document_id": Values((document_id,))})
+    ids = {chunks[row].id for row in rows}
+    found = store.vector_search(meaning, top_k=len(chunks), scope=scope)
+    return [match.score for match in found if match.chunk_id in ids]
 
 
 def _other_reports(

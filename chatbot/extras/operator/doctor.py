@@ -16,7 +16,7 @@ from ...app.services import Services, build
 from ...app.services.preparing import ordinary_indexes, require_own
 from ...app.web.server import listen
 from ...config.settings import Settings, is_loopback, misspelt_settings
-from ...database.core import Collection
+from ...database.core import Collection, Database
 from ...database.ordinary_indexes import missing_indexes
 from ...database.repositories.documents import SEVERAL
 from ...database.rows import (
@@ -32,6 +32,7 @@ from ...domain import (
     Chunk,
     Context,
     DocumentRecord,
+    Embedder,
     Message,
     Passage,
     Prompt,
@@ -59,6 +60,7 @@ from ...language.counts import count_of, estimate_tokens
 from ...library.description import unread_language
 from ...models.replies.stream import Reply
 from ...stores.atlas.indexes import (
+    MISSING,
     OWN_INDEXES,
     IndexStatus,
     SearchTarget,
@@ -372,14 +374,11 @@ def _check_vectors(services: Services, collection: Collection) -> Iterator[Findi
         "model": embedder.model_id,
         "fields": ", ".join(odd),
     }
-    without_vector = len(rows) - len(stored)
-    if model_in_store(embedder):  # whose vectors are in the index alone
-        without_vector = 0
     counts = {
         "rows_without_text": sum(
             not text_value(row.get(TEXT_FIELD)).strip() for row in rows
         ),
-        "rows_without_vector": without_vector,
+        "rows_without_vector": _without_vector(embedder, len(rows) - len(stored)),
         "wrong_dimensions": sum(
             usable_vector(value, embedder.dimensions) is None for value in stored
         ),
@@ -399,6 +398,13 @@ def _check_vectors(services: Services, collection: Collection) -> Iterator[Findi
         yield _found(
             "embedder_unknown", collection=collection.name, model=embedder.model_id
         )
+
+
+def _without_vector(embedder: Embedder, without_stored: int) -> int:
+    """Return the number of rows that no search by meaning finds."""
+    if model_in_store(embedder):
+        return 0  # the vectors are in the index alone
+    return without_stored
 
 
 def check_vector_search(services: Services) -> Iterator[Finding]:
@@ -496,20 +502,8 @@ def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
     severity: Severity = "warning" if plan.optional else "error"
     consequence = "keywords are not searched" if plan.optional else "nothing is found"
     status = index_status(database, plan)
-    if status.state == "DOES_NOT_EXIST":
-        indexes = database[plan.collection].search_indexes()
-        of_kind = (
-            str(index["name"]) for index in indexes if index_kind(index) == plan.kind
-        )
-        if other := next((name for name in of_kind if name != plan.index), None):
-            yield _found(
-                "index_under_another_name",
-                collection=plan.collection,
-                index=plan.index,
-                other=other,
-            )
-        else:
-            yield _found("index_missing", severity, plan=plan.described)
+    if status.state == MISSING:
+        yield _missing_index(database, plan, severity)
         return
     values = {
         "plan": plan.described,
@@ -525,6 +519,23 @@ def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
         )
     if status.state != "FAILED" and plan.kind == "vectorSearch":
         yield from _differences(plan, status)
+
+
+def _missing_index(
+    database: Database, plan: SearchTarget, severity: Severity
+) -> Finding:
+    indexes = database[plan.collection].search_indexes()
+    of_kind = (
+        str(index["name"]) for index in indexes if index_kind(index) == plan.kind
+    )
+    if other := next((name for name in of_kind if name != plan.index), None):
+        return _found(
+            "index_under_another_name",
+            collection=plan.collection,
+            index=plan.index,
+            other=other,
+        )
+    return _found("index_missing", severity, plan=plan.described)
 
 
 def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:

@@ -15,8 +15,8 @@ import numpy as np
 from ...database.core import CommandError, Json
 from ...database.failures import PASSING, THROTTLED
 from ...database.rows import TEXT_FIELD, id_forms, id_text, usable_vector
-from ...domain import Chunk, Match, Meaning, Scope, Vector
-from ...domain.documents import best_matches, to_score
+from ...domain import Chunk, Match, Scope, Vector
+from ...domain.documents import Meaning, best_matches, to_score
 from ...domain.errors import SearchEngineError
 from .. import StoreTraits
 from ..chunks import MongoChunks, is_retired, no_direction

@@ -18,7 +18,8 @@ from typing import Any
 from ...database.changes import PASSAGES, Changes
 from ...database.core import Collection, Json
 from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING, filter_value
-from ...domain import Meaning, Range, Scope
+from ...domain import Range, Scope
+from ...domain.documents import Meaning
 from ...domain.errors import SearchEngineError
 from ...domain.scope import NO_VALUE, Values
 from ..chunks import PassageCount, is_retired

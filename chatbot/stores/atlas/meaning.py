@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ...database.core import Json
-from ...domain import Meaning
+from ...domain.documents import Meaning
 from ...domain.errors import EmbedderMismatchError
 
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})

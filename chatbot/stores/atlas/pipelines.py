@@ -10,7 +10,8 @@ from typing import Any
 
 from ...database.core import CommandError, Database, Json
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
-from ...domain import Meaning, Range, Scope
+from ...domain import Range, Scope
+from ...domain.documents import Meaning
 from ...domain.scope import NO_VALUE, Condition, Value, Values, by_type
 from ...language.analysis import WORD_PATTERN
 from .errors import FOLLOWED_BY, explain, is_away, lacks_engine
