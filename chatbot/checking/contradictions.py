@@ -2,7 +2,8 @@
 repeats.
 
 Differences count only where most of the clause is in the sentence in the same order. A
-clause in other words is checked for its figures, and for whether they rise or fall.
+clause in other words is checked for its figures, and for whether they rise or fall; who
+did what to whom, a language model says (`meaning`).
 """
 
 from collections.abc import Collection, Iterable, Sequence, Set
@@ -11,8 +12,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ..domain.chat import MarkKind
-from ..language.figures import MONTHS
-from .evidence import GENERAL, Evidence, Sentence, Token
+from .evidence import Evidence, Sentence, Token
 from .wording import LIMITS, stems
 
 MIN_REPETITION_SHARE = 0.65
@@ -21,7 +21,7 @@ to repeat it.
 """
 MIN_REPEATED_WORDS = LIMITS["repeated_words"]
 MAX_REPLACED_WORDS = LIMITS["replaced_words"]
-NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
+NEGATORS = stems("negators")
 RISES, FALLS = stems("rises"), stems("falls")
 ABOVE, BELOW = RISES | stems("above"), FALLS | stems("below")
 
@@ -55,13 +55,10 @@ def contradicted(
                 candidates.append(sentence)
     if not candidates:
         return []
-    names: set[str] = set()
-    for source in evidence:
-        names |= source.names
     best_share = -1.0
     best_defects: list[Defect] = []
     for sentence in candidates:
-        share, defects = align(clause.tokens, sentence.tokens, supported, names)
+        share, defects = align(clause.tokens, sentence.tokens, supported)
         if share > best_share:
             best_share = share
             best_defects = defects
@@ -81,7 +78,6 @@ class _Differences:
     """
 
     figures: list[Defect] = field(default_factory=list)
-    names: list[Defect] = field(default_factory=list)
     directions: list[Defect] = field(default_factory=list)
     negations: int = 0
 
@@ -89,10 +85,10 @@ class _Differences:
         """Return those that change the meaning of the clause and sentence, of which
         ``tokens`` are.
         """
-        defects = list(self.names)
+        defects: list[Defect] = []
         if len({figure.kind for figure in self.figures}) == 1:
             # Another order moves figures and years alike.
-            defects = self.figures + defects
+            defects += self.figures
         if not self.negations % 2:
             return defects + self.directions
         if self.directions:
@@ -106,11 +102,9 @@ def align(
     clause: Sequence[Token],
     source: Sequence[Token],
     supported: Collection[str],
-    proper: Set[str],
 ) -> tuple[float, list[Defect]]:
     """Return the share of a clause that is in a sentence in the same order, and, if the
-    clause repeats it, what changes the meaning. ``proper``: stems of the passage's
-    names.
+    clause repeats it, what changes the meaning.
     """
     keys = [token.key for token in clause]
     source_keys = [token.key for token in source]
@@ -123,7 +117,6 @@ def align(
     if share < MIN_REPETITION_SHARE:
         return share, []
     differences = _Differences()
-    has_words = _count_words(same) >= MIN_REPEATED_WORDS
     for kind, start, end, old_start, old_end in changes:
         old = source[old_start:old_end]
         if kind == "equal":
@@ -138,10 +131,6 @@ def align(
         if max(len(new), len(old)) > MAX_REPLACED_WORDS:
             continue
         differences.directions += _direction_changes(old, new)
-        names = _capitalised(clause, first, end)
-        if has_words and _is_another_name(names, old, (clause, source), proper):
-            text = " ".join(token.text for token in names)
-            differences.names.append(Defect("name", text))
     return share, differences.defects((*clause, *source))
 
 
@@ -186,84 +175,6 @@ def _direction_changes(old: Sequence[Token], new: Sequence[Token]) -> list[Defec
     if (new_signs, old_signs) not in (({1}, {-1}), ({-1}, {1})):
         return []
     return [Defect("direction", token.text) for token in new if _sign(token)]
-
-
-def _capitalised(clause: Sequence[Token], start: int, end: int) -> list[Token]:
-    """Return the words of a part with a capital: of "the Government" none, of "French
-    Republic" both.
-    """
-    names: list[Token] = []
-    for position in range(start, end):
-        token = clause[position]
-        if not token.is_capital or _is_in_date(clause, position):
-            continue
-        follows_name = position > 0 and clause[position - 1].is_capital
-        if token.key not in _STAND_INS or follows_name:
-            names.append(token)
-    return names
-
-
-def _is_in_date(tokens: Sequence[Token], position: int) -> bool:
-    """Return whether a word is a month beside its day or year: dates are compared by
-    themselves.
-    """
-    if tokens[position].text.lower() not in MONTHS:
-        return False
-    beside = tokens[max(0, position - 1) : position + 2]
-    return any(token.amount is not None for token in beside)
-
-
-def _is_another_name(
-    names: Sequence[Token],
-    old: Sequence[Token],
-    whole: tuple[Sequence[Token], Sequence[Token]],
-    proper: Set[str],
-) -> bool:
-    """Return whether ``names`` replace other names, and not only their order: then both
-    sentences have both. The first word of a sentence is a name if it is one elsewhere,
-    or if another name of the passage replaces it.
-    """
-    others = _names_among(old, proper, beside_name=_are_proper(names, proper))
-    if not names or not others:
-        return False
-    for name in names:
-        if any(_is_alike(name, other) for other in others):
-            return False
-    clause, source = whole
-    are_in_source = _capital_keys(source).issuperset(name.key for name in names)
-    are_in_clause = not _capital_keys(clause).isdisjoint(name.key for name in others)
-    return not (are_in_source and are_in_clause)
-
-
-def _are_proper(names: Sequence[Token], proper: Set[str]) -> bool:
-    return any(token.key in proper for token in names)
-
-
-def _names_among(
-    tokens: Sequence[Token], proper: Set[str], *, beside_name: bool
-) -> list[Token]:
-    """Return the names among words. ``beside_name``: a name replaces them."""
-    names: list[Token] = []
-    for token in tokens:
-        is_name = beside_name or not token.is_first or token.key in proper
-        # "That government" may be any that was named before.
-        if token.is_capital and is_name and token.key not in GENERAL:
-            names.append(token)
-    return names
-
-
-def _capital_keys(tokens: Sequence[Token]) -> set[str]:
-    return {token.key for token in tokens if token.is_capital}
-
-
-def _is_alike(name: Token, other: Token) -> bool:
-    """Return whether two words may name the same thing: Kenya and Kenyan, WHO and
-    World.
-    """
-    first, second = sorted((name.key, other.key), key=len)
-    return second.startswith(first[:4]) or (
-        name.text.isupper() != other.text.isupper() and first[:1] == second[:1]
-    )
 
 
 def _sign(token: Token) -> int:
