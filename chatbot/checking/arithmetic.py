@@ -9,7 +9,7 @@ are in the first unit of a measure (`Amount.base`): 35 % is .35.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations, permutations
 from typing import NamedTuple
@@ -227,7 +227,7 @@ def row_groups(
     ``years``: those of the claim.
     """
     groups = defaultdict[tuple[object, ...], list[PassageRow]](list)
-    newest = defaultdict[tuple[object, ...], dict[str, PassageRow]](dict)
+    alike = defaultdict[tuple[object, ...], list[tuple[str, PassageRow]]](list)
     for source in cited:
         title = _EDITION.sub("", source.where)
         for row in source.rows[: int(BOUNDS["rows"])]:
@@ -240,21 +240,34 @@ def row_groups(
             groups["places", row.heading, row.label, when].append(row)
             if row.heading == source.heading:
                 groups["topics", title, row.label, when].append(row)
-            meant = is_meant(row)
-            if meant:
+            is_any = not row.label
+            if is_meant(row):
                 groups["meant",].append(row)
-            if not years and (meant or not row.label):
-                known = newest[row.heading, row.label].setdefault(title, row)
-                if _last_year(row) > _last_year(known):
-                    newest[row.heading, row.label][title] = row
-    for by_place in newest.values():
-        if len(by_place) == 2:
-            yield "pair", [row.amount for row in by_place.values()]
+                is_any = True
+            if is_any:
+                alike[row.heading, row.label].append((title, row))
+    yield from _newest_pairs(alike.values(), years)
     for (kind, *_), rows in groups.items():
         spans = _spans(rows, years) if kind == "series" else [rows]
         for span in spans:
             if 1 < len(span) <= BOUNDS["group"]:
                 yield str(kind), [row.amount for row in span]
+
+
+def _newest_pairs(
+    alike: Iterable[Sequence[tuple[str, PassageRow]]], years: Collection[int]
+) -> Iterator[tuple[str, list[Amount]]]:
+    """Yield the newest figures of rows that are alike, each with its place, where these
+    are two; none for a claim of certain years.
+    """
+    if years:
+        return
+    for rows in alike:
+        newest: dict[str, PassageRow] = {}
+        for place, row in sorted(rows, key=lambda placed: _last_year(placed[1])):
+            newest[place] = row
+        if len(newest) == 2:
+            yield "pair", [row.amount for row in newest.values()]
 
 
 def _spans(

@@ -109,6 +109,16 @@ class Calculations:
             return None
         if any(source.amounts_like(claim) for source in cited):
             return None
+        return self._of_passages(claim, terms, operations, cited)
+
+    def _of_passages(
+        self,
+        claim: Amount,
+        terms: _Terms,
+        operations: frozenset[str],
+        cited: Sequence[Evidence],
+    ) -> Amount | None:
+        """Return a claim that the rows of the passages give, with the exact value."""
         for kind, group, allowed in terms.of_passages(operations):
             # Two rows that the sentence means are as good as named.
             is_named = kind == "pair" or (kind == "meant" and len(group) == 2)

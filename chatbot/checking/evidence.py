@@ -413,11 +413,7 @@ def _rows(
     """
     under = defaultdict[str, list[tuple[frozenset[str], Amount]]](list)
     unnamed: set[int] = set()
-    places = [
-        (statement, index)
-        for statement in statements
-        for index in range(len(statement.amounts))
-    ]
+    places = _places_of_amounts(statements)
     at = 0
     for figure in stated(text):
         # Amounts in prose may stand between two figures of rows.
@@ -438,9 +434,8 @@ def _rows(
                     else f"{figure.label} {_written_out(figure.label, heading)}"
                 )
                 under[heading].append((keys_of(words), amount))
-                if not figure.label and WORD.search(
-                    statement.text, 0, amount.figure.start
-                ):
+                has_words = WORD.search(statement.text, 0, amount.figure.start)
+                if not figure.label and has_words:
                     unnamed.add(id(amount))
                 break
     for heading, labelled in under.items():
@@ -457,6 +452,16 @@ def _rows(
                 # What it counts stands in the words before it, and is not known.
                 siblings = frozenset()
             yield PassageRow(heading, label, siblings, amount)
+
+
+def _places_of_amounts(
+    statements: Sequence[Sentence],
+) -> list[tuple[Sentence, int]]:
+    """Return the statement and the number in it of each amount."""
+    places: list[tuple[Sentence, int]] = []
+    for statement in statements:
+        places += [(statement, index) for index in range(len(statement.amounts))]
+    return places
 
 
 def _written_out(label: str, heading: str) -> str:

@@ -248,11 +248,8 @@ def _readings(
     possible = possible or readings[:2]
     if len(figures) == 1:
         possible = [[0] * len(words)]
-    totals: set[int] = set()
-    for word, owner in zip(words, only_ones, strict=True):
-        if word.key in _WHOLE:
-            totals.add(owner)
-    if totals.issuperset(numbers):
+    wholes = [word.key in _WHOLE for word in words]
+    if set(compress(only_ones, wholes)).issuperset(numbers):
         # Each is called a total beside it: words elsewhere are of none of them.
         possible.append(only_ones)
     return possible
