@@ -126,13 +126,13 @@ class FigureQuestions:
         """
         operation = read_operation(Reading(topic_of_figures(wanted.topic)), subjects=1)
         sign = SIGNS.get(operation.wanted)
-        names: list[str] = []
-        for topic in operation.topics:
-            names += self._indicators(topic, operation, scope, request)
+        names = self._of_topics(operation, scope, request)
         if len(set(names)) != len(operation.topics):
             return None
         if operation.wanted == "each":
             names = self._of_two(names[0], operation, (), scope)
+        elif operation.wanted == "dense":
+            names = self._of_area(names[0], scope)
         elif sign:
             names = [sign.join(f"[{name}]" for name in names)]
         elif not self.derived_terms(operation.topics):
@@ -157,7 +157,11 @@ class FigureQuestions:
         """
         if not operation.units or "[" in query.indicators[0]:
             return None
-        table = self.queries.run(query, scope)
+        try:
+            table = self.queries.run(query, scope)
+        except InvalidRequestError:
+            # A derived figure needs more than the library has.
+            return None
         cells = [row.cells[0] for row in table.rows if row.cells[0] is not None]
         if not cells:
             return None
@@ -178,20 +182,16 @@ class FigureQuestions:
         request: RequestContext | None,
     ) -> FigureQuery | None:
         """Return the query without its unit; None where a topic means no figure."""
-        indicators: list[str] = []
-        for topic in operation.topics:
-            meant = self._indicators(topic, operation, scope, request)
-            if not meant:
-                # "Women live longer than men": of men the same.
-                meant = self._beside(topic, indicators, scope, request)
-            if not meant:
-                return None
-            indicators += meant
+        indicators = self._of_topics(operation, scope, request)
         if len(set(indicators)) < len(operation.topics):
             return None
         if operation.wanted == "sum":
             indicators = [SIGNS["sum"].join(f"[{name}]" for name in indicators)]
         steps: list[AnyStep] = []
+        if operation.wanted == "dense":
+            indicators = self._of_area(indicators[0], scope)
+            if not indicators:
+                return None
         if operation.wanted in {"each", "share"}:
             indicators = self._of_two(indicators[0], operation, subjects, scope)
             if not indicators:
@@ -221,6 +221,25 @@ class FigureQuestions:
             same_year=operation.wanted != "verdict",
             steps=tuple(steps),
         )
+
+    def _of_topics(
+        self, operation: Operation, scope: Scope, request: RequestContext | None
+    ) -> list[str]:
+        """Return the indicators that the topics of an operation mean, in their order;
+        none where one of them surely means none. Of one that says too little the part
+        beside the other one is meant: "Women live longer than men".
+        """
+        meant = []
+        for topic in operation.topics:
+            meant.append(self._indicators(topic, operation, scope, request))
+        indicators: list[str] = []
+        for topic, names in zip(operation.topics, meant, strict=True):
+            others = [name for found in meant for name in found]
+            found = names or self._beside(topic, others, scope, request)
+            if not found:
+                return []
+            indicators += found
+        return indicators
 
     def _indicators(
         self,
@@ -265,6 +284,28 @@ class FigureQuestions:
                 if is_name and words.issuperset(self.terms(label) or [label]):
                     names.append(indicator_name(heading, label))
         return names[0] if len(names) == 1 else ""
+
+    def _of_area(self, name: str, scope: Scope) -> list[str]:
+        """Return a figure of each unit of land, as a formula; none where the library
+        has no area.
+        """
+        if "[" in name or self._derived(name) is not None:
+            # It is of land already.
+            return [name]
+        sizes = self.queries.tables.sizes(scope)
+        if len(sizes) < 2:
+            return []
+        area, people = (indicator_name(*pair) for pair in sizes)
+        if name == people:
+            # A density is that of the land, if the library says so.
+            pairs = self.queries.tables.indicators(scope)
+            for entry in self.queries.glossary():
+                if not entry.formula.startswith(f"[{people}] / [{sizes[0][0]}"):
+                    continue
+                names = read_formula(entry.formula).names
+                if all(named_pair(name, pairs) for name in names):
+                    return [entry.term]
+        return [f"[{name}] / [{area}]"]
 
     def _beside(
         self,

@@ -31,7 +31,7 @@ class Rendered:
     """The indicators that it is about."""
     card: AnswerCard | None = None
     """Its figures, without the numbers of their passages."""
-    unused: Texts = ()
+    unused: Sequence[str] = ()
     """The words of the question that it surely does not answer."""
 
     def number_of(self, chunk_id: str) -> int:

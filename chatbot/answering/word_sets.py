@@ -74,6 +74,8 @@ class WordSets:
             return None
         statements = self._under(heading, scope)
         terms = self._without_labels(terms, [chunk for _, chunk in statements])
+        if terms <= asked.negated and self._only_names(heading, terms, statements):
+            terms = frozenset()
         lacked = terms & asked.negated
         required = terms - lacked
         negated = bool(lacked if terms else asked.negated) and not required
@@ -118,6 +120,21 @@ class WordSets:
         rendered.things = (heading,)
         rendered.unused = tuple(asked.words[term] for term in sorted(dropped))
         return rendered
+
+    def _only_names(
+        self,
+        heading: str,
+        terms: AbstractSet[str],
+        statements: Sequence[tuple[str, Chunk]],
+    ) -> bool:
+        """Return whether terms are names of a heading under which some state nothing:
+        to lack "access to the sea" is to have no coast.
+        """
+        if not terms <= set(self.terms(" ".join(self.index.phrases(heading)))):
+            return False
+        nothing = [chunk.text for _, chunk in statements if states_none(chunk.text)]
+        said = set(self.terms(" ".join(nothing)))
+        return bool(nothing) and said.isdisjoint(terms)
 
     def _stated(
         self, terms: AbstractSet[str], statements: Sequence[tuple[str, Chunk]]

@@ -104,6 +104,12 @@ _YEARS_FROM = pattern(
 _NOT = pattern(r"\bnot\s+$")
 _RELATED = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
 _BEFORE_YEARS = pattern(r"(?:,\s*|\s*\b(?:in|for|of|during|by|as of)\s+(?:the\s+)?)$")
+_COUNTERPARTS = (
+    ("export", "import"),
+    ("male", "female"),
+    ("urban", "rural"),
+    ("birth", "death"),
+)
 _FORM_WORDS, _IDLE_WORDS, _AGAIN_WORDS = map(
     words, ("form_words", "idle_words", "neutral_words")
 )
@@ -320,7 +326,7 @@ class FollowUps:
         telling = self._telling(reading)
         if telling and self._says_form(reading):
             return _with(state.reading.text, [message.strip(" ?.!")])
-        full = _turned(reading, telling, state)
+        full = _turned(reading, telling, state) or _counterpart(telling, state)
         if not full and reading.groups and not telling:
             full = _regrouped(reading, state.reading)
         if full := full or self._compared(reading, telling, state):
@@ -690,6 +696,22 @@ def _turned(reading: Reading, rest: Sequence[str], state: ConversationState) -> 
     beginning = full[: before.start()]
     topic = full[before.end() :]
     return f"{beginning}{end_word}{topic}"
+
+
+def _counterpart(rest: Sequence[str], state: ConversationState) -> str:
+    """Return the last question with the counterpart that a message names by one word:
+    "And imports?" after "What does it export?"; "" for others.
+    """
+    if len(rest) != 1:
+        return ""
+    question = state.reading.text
+    for first, second in _COUNTERPARTS:
+        for word, other in ((first, second), (second, first)):
+            form = re.compile(rf"\b{other}(?=s|ed|ing|\b)", re.IGNORECASE)
+            is_named = re.fullmatch(rf"{word}(?:s|ed|ing)?", rest[0], re.IGNORECASE)
+            if is_named and form.search(question):
+                return form.sub(word, question)
+    return ""
 
 
 def _points_back(message: str, form: re.Pattern[str] = _THING_BEFORE) -> bool:

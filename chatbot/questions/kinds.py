@@ -33,10 +33,12 @@ _WORST = pattern(r"\bworst\b")
 _BAD_WHEN_HIGH = pattern(r"\b{bad_when_high}")
 _MAIN_THING = pattern(r"\b{main_item}\W+(?P<thing>\w+(?:\W+\w+)?)")
 _HOW_MANY = pattern(
-    r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b"
+    r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+"
+    r"(?:(?P<kind>\w+)\W+)?{countries}\b"
 )
 _WHICH = pattern(
-    r"\b(?:which|what|list|name)\W+(?:(?:all|the|your|other|of)\W+)*(?:\w+\W+)?{countries}\b"
+    r"\b(?:which|what|list|name)\W+(?:(?:all|every|are|the|your|other|of)\W+)*"
+    r"(?:(?P<kind>\w+)\W+)?{countries}\b"
 )
 _COUNTRIES_THAT = pattern(r"\b{countries}\W+(?:{in_library}\W+)?(?:{that_do})\b")
 _AMONG = pattern(
@@ -241,6 +243,16 @@ def without_countries_asked_for(text: str) -> str:
     for form in _ASKS_COUNTRIES:
         text = form.sub(" ", text)
     return text
+
+
+def kinds_of_countries(text: str) -> list[str]:
+    """Return the words before "countries" in what asks for them: "landlocked" of "Which
+    landlocked countries export tea?".
+    """
+    kinds = []
+    for form in (_HOW_MANY, _WHICH):
+        kinds += [match["kind"] for match in form.finditer(text) if match["kind"]]
+    return kinds
 
 
 def words_for_countries(text: str, *, of_all: bool) -> str:

@@ -3,6 +3,7 @@ change, or a verdict on which of two is more. By closed classes of words; which 
 are meant is the business of the index of indicators.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ Wanted = Literal[
     "gain",
     "verdict",
     "each",
+    "dense",
     "share",
     "sum",
 ]
@@ -45,8 +47,13 @@ _UNIT = re.compile(
 )
 """May match without any unit: `read_units` then goes on."""
 _PER = re.compile(
-    r"\b(?:for (?:each|every)|in every|per)\s+(\d[\d,.]*\s+[a-z]+)", re.IGNORECASE
+    r"\b(?:for (?:each|every)|in every|per)\s+"
+    r"(?:(?P<number>\d[\d,.]*)\s+(?P<noun>[a-z]+)"
+    rf"|(?P<words>(?:ten |a |one )?(?:hundred|{_SCALE}))"
+    r"\s+(?P<people>people|persons|inhabitants|residents|citizens))",
+    re.IGNORECASE,
 )
+_NUMBERS = {"ten": 10, "hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _COUNTED = re.compile(r"\b(?:people|persons|inhabitants)$", re.IGNORECASE)
 """What is counted stays a word of the question: "how many million people"."""
 _PEOPLE = re.compile(
@@ -80,6 +87,8 @@ _DIFFERENCE = pattern(r"\b{difference}\b")
 _RATIO = pattern(r"\b{ratio}\b")
 _IN_PER_CENT = pattern(r"\b{in_per_cent}\b")
 _BY_PEOPLE = pattern(r"\b{scaled_by_people}\b")
+_PER_AREA = pattern(r"\b{per_area}")
+_SQUARE_KILOMETRE = re.compile(r"square kilom|sq\.? ?km|km²", re.IGNORECASE)
 _PART_OF = pattern(r"\b{part_of}\b")
 _GAINED = pattern(r"\b{gained}\b")
 _RISES = pattern(r"\b{rises}\b")
@@ -180,6 +189,7 @@ _FORMS: Mapping[str, Sequence[re.Pattern[str]]] = {
     "gain": (_DIFFERENCE, _GAINED),
     "verdict": (_THAN, _WHICH_ONE),
     "each": (_BY_PEOPLE,),
+    "dense": (_PER_AREA,),
     "share": (_PART_OF,),
     "sum": (_SUM,),
 }
@@ -208,9 +218,17 @@ class _Wording:
     decimals: int | None
     subjects: int
     has_years: bool
+    outdoes: bool = False
+    """A verb says that one thing is more than another."""
 
     def asks(self, form: re.Pattern[str]) -> bool:
         return form.search(self.text) is not None
+
+    @property
+    def asks_difference(self) -> bool:
+        """Whether it asks by how much one thing is more than another."""
+        is_amount = self.outdoes and self.asks(_AMOUNT)
+        return is_amount or self.asks(_DIFFERENCE)
 
     def operation(self, wanted: Wanted, **fields: Any) -> Operation:
         """Return an operation on what the question says is measured."""
@@ -224,12 +242,19 @@ def _read_wording(reading: Reading, subjects: int) -> _Wording:
     if any(name.by_people and name.text.endswith("s") for name in reading.about):
         # "How many Kenyans" counts people.
         plain = _NUMBER_OF.sub(r"\g<0> people", plain)
-    plain = _OUTDOES.sub(_more_than, _ASIDE.sub(" ", plain))
+    plain, verbs = _OUTDOES.subn(_more_than, _ASIDE.sub(" ", plain))
     rounded = _ROUNDED.search(plain)
     decimals = number_of(rounded["count"] or "") if rounded else None
     of_clause, text = read_units(_ROUNDED.sub(" ", plain))
     years = sum(len(year.ends) for year in reading.every_year)
-    return _Wording(text, of_clause or units, decimals, subjects, has_years=years > 1)
+    return _Wording(
+        text,
+        of_clause or units,
+        decimals,
+        subjects,
+        has_years=years > 1,
+        outdoes=bool(verbs),
+    )
 
 
 def _ratio_of_pair(question: _Wording) -> Operation | None:
@@ -238,14 +263,15 @@ def _ratio_of_pair(question: _Wording) -> Operation | None:
         return None
     if question.asks(_IN_PER_CENT):
         return question.operation("per_cent")
-    if question.asks(_RATIO):
-        return question.operation("ratio", inverse=question.asks(_FITS))
+    fits = question.asks(_FITS)
+    if fits or question.asks(_RATIO):
+        return question.operation("ratio", inverse=fits)
     return None
 
 
 def _difference_of_pair(question: _Wording) -> Operation | None:
     """Read "How much larger is Chad than Mali?"."""
-    if question.subjects == 2 and question.asks(_DIFFERENCE):
+    if question.subjects == 2 and question.asks_difference:
         return question.operation("difference")
     return None
 
@@ -285,7 +311,10 @@ def _of_two_topics(question: _Wording) -> Operation | None:
         ("sum", _SUM, _ADDED),
     ]
     for wanted, form, border in forms:
-        topics = _two_topics(question.text, border) if question.asks(form) else ()
+        is_asked = question.asks(form)
+        if wanted == "difference":
+            is_asked = question.asks_difference
+        topics = _two_topics(question.text, border) if is_asked else ()
         if topics:
             return Operation(wanted, topics, question.units)
     return None
@@ -297,6 +326,20 @@ def _of_each(question: _Wording) -> Operation | None:
         return None
     text = measured(_BY_PEOPLE.sub(" ", question.text))
     return Operation("each", (text,), question.units)
+
+
+def _of_area(question: _Wording) -> Operation | None:
+    """Read "How many people per square mile does Chad have?"."""
+    area = _PER_AREA.search(question.text)
+    if not question.subjects or area is None:
+        return None
+    # Its "total area" says more than sizes do elsewhere.
+    text = _PER_AREA.sub(" ", question.text)
+    units: tuple[str, ...] = (f"per {area['area']}",)
+    if _SQUARE_KILOMETRE.match(area["area"]):
+        # As areas are reported.
+        units = ()
+    return Operation("dense", (text,), units)
 
 
 def _share(question: _Wording) -> Operation | None:
@@ -321,6 +364,7 @@ _OPERATIONS = (
     _change,
     _of_two_topics,
     _of_each,
+    _of_area,
     _share,
     _conversion,
 )
@@ -453,7 +497,11 @@ def read_units(text: str) -> tuple[tuple[str, ...], str]:
     without it.
     """
     if per := _PER.search(text):
-        return (f"per {per[1]}",), f"{text[: per.start()]} {text[per.end() :]}"
+        rest = f"{text[: per.start()]} {text[per.end() :]}"
+        if not per["words"]:
+            return (f"per {per['number']} {per['noun']}",), rest
+        factors = [_NUMBERS.get(word, 1) for word in per["words"].lower().split()]
+        return (f"per {math.prod(factors):,} {per['people']}",), rest
     for match in _UNIT.finditer(text):
         unit = " ".join(match["unit"].split())
         if not unit or _COUNTED.fullmatch(unit):

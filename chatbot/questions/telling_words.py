@@ -14,7 +14,7 @@ from .reading import NEUTRAL_WORDS, SHARE_WORDS, asking_clause, remove_names
 
 _OPERATION = pattern(
     r"\b(?:{superlative}|{lowest}|{more_or_less}|{above}|{below}|{average}|{compares}"
-    r"|{outdoes}|{fits}|{of_named}|{difference}|{ratio}|{in_per_cent}|{gained}|{falls}"
+    r"|{outdoes}|{fits}|{of_named}|{scaled_by_people}|{per_area}|convert(?:ed)?|express(?:ed)?|{difference}|{ratio}|{in_per_cent}|{gained}|{falls}"
     r"|{grows}|{countries}|{newest}|{previous}|{tell}|{report}|{negation})\b|{series}"
     r"|\b{comparative}\b(?=.*\bthan\b)"
 )

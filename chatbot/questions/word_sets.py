@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from ..domain.scope import Reading
 from ..language.analysis import TERM_PATTERN, analyzer
 from .english import pattern
-from .kinds import Request, without_countries_asked_for, words_for_countries
+from .kinds import (
+    Request,
+    kinds_of_countries,
+    without_countries_asked_for,
+    words_for_countries,
+)
 from .reading import NEUTRAL_WORDS, SHARE_WORDS, asking_clause, remove_names
 from .sides import COMPARES
 
@@ -68,7 +73,8 @@ def read_word_set(reading: Reading, request: Request) -> WordSet | None:
         names = [name for name in reading.names if start <= name.start < end]
         of_clause = [name.keys[0] for name in reading.countries if name in names]
         text = remove_names(reading.text[:end], names)[start:]
-        clause = without_countries_asked_for(text)
+        kinds = kinds_of_countries(text)
+        clause = " ".join([*kinds, without_countries_asked_for(text)])
         for word in TERM_PATTERN.findall(_NEGATION.sub(" ", _IDLE.sub(" ", clause))):
             if word.lower() not in NEUTRAL_WORDS | SHARE_WORDS | _MEMBERS:
                 terms = analyzer("english").terms(word)

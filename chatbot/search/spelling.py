@@ -15,9 +15,9 @@ from rapidfuzz.distance import OSA
 from ..config import VOCABULARY
 from ..domain.figures import GlossaryEntry, Indicators
 from ..domain.scope import Reading
-from ..language.analysis import analyzer
+from ..language.analysis import STOP_WORDS, analyzer
 from ..language.detection import is_foreign
-from ..questions.reading import NAME, remove_names
+from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names
 
 LETTERS_PER_ERROR = 5
 """Minimum letters of a word. One may be wrong, missing, added or swapped with the next;
@@ -25,6 +25,7 @@ two from nine letters on.
 """
 MAX_WORDS = 30
 """Words of a question that are checked."""
+_OF_ANY_QUESTION = {*STOP_WORDS["english"], *OF_ANY_QUESTION}
 _WORD = re.compile(rf"[^\W\d_]{{{LETTERS_PER_ERROR},}}")
 
 
@@ -37,13 +38,13 @@ def english_words() -> frozenset[str]:
 
 
 def _everyday_word(word: str) -> str:
-    """Return the one frequent word that differs from a word by one letter: "become" for
-    "becom"; "" without one, or with several.
+    """Return the one word of any question that differs from a word by one letter:
+    "between" for "betwen"; "" without one, or with several.
     """
     alike = process.extract(
-        word, english_words(), scorer=OSA.distance, score_cutoff=1, limit=None
+        word, _OF_ANY_QUESTION, scorer=OSA.distance, score_cutoff=1, limit=None
     )
-    near = [other for other, _, _ in alike if other[0] == word[0] and other.isalpha()]
+    near = [other for other, _, _ in alike if other[0] == word[0]]
     return near[0] if len(near) == 1 else ""
 
 

@@ -118,6 +118,10 @@ def answer(question: str) -> str:
             "Kenya, Life span: female, Life span: male: 5 years, from 70 years - 65",
         ),
         (
+            "How many Kenyans are there per square mile?",
+            "Kenya, Population / Area: 259 per square mile (",
+        ),
+        (
             "What share of all Kenyans live in Mombasa?",
             "Kenya, Towns - population: MOMBASA: 2.5% (1450000 / 58000000",
         ),

@@ -29,7 +29,9 @@ GLOSSARY = (
     GlossaryEntry("tongues", "", ("speak", "spoken", "official"), "Languages"),
     GlossaryEntry("nationality", "", ("recognize",), "Citizenship"),
     GlossaryEntry("soldiers", "", ("troops",), "Army"),
-    GlossaryEntry("seaside", "", ("coast",), "Coastline"),
+    GlossaryEntry(
+        "seaside", "", ("coast", "access to the sea", "landlocked"), "Coastline"
+    ),
 )
 
 
@@ -143,6 +145,18 @@ def answer(question: str) -> str:
             "1 of 3 countries do not have “regular” under “Army”, by the newest "
             "reports:",
             ["| Mali | no regular troops [1] |"],
+        ),
+        (
+            "Which nations lack access to the sea?",
+            "1 of 2 countries do not have “access sea” under “Coastline”, by the "
+            "newest reports:",
+            ["| Mali | 0 km (landlocked) [1] |"],
+        ),
+        (
+            "What are the landlocked countries here?",
+            "1 of 2 countries have “landlocked” under “Coastline”, by the newest "
+            "reports:",
+            ["| Mali | 0 km (landlocked) [1] |"],
         ),
         (
             "Who sells copper as a main export?",

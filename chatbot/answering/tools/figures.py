@@ -19,7 +19,7 @@ from ...domain.figure_query import (
 )
 from ...domain.figures import GlossaryEntry, indicator_name
 from ...domain.protocols import Catalog, Passages
-from ...domain.scope import Condition, Values
+from ...domain.scope import Condition, Reading, Values
 from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.country_names import country_key
 from ...language.detection import analyzer_for
@@ -41,6 +41,7 @@ from ...questions.operations import (
     read_course,
     read_operation,
     read_units,
+    unmet_words,
 )
 from ...questions.reading import (
     COUNTRY,
@@ -291,10 +292,8 @@ class FigureTool:
         rendered = self.render(request, measured, about, stated, turn.say)
         if rendered is None:
             return self._of_rows(turn, request)
+        rendered.unused = _dropped(reading, request, about, rendered)
         if request.kind in OF_ALL:
-            if request.bound is None:
-                names = " ".join(rendered.things)
-                rendered.unused = tuple(dropped_operations(reading, names))
             without = lacking(subjects, measured[0].by_subject, turn.say)
             rendered.text = "\n\n".join(filter(None, [rendered.text, without]))
         return rendered
@@ -459,7 +458,8 @@ class FigureTool:
         figure = None
         if COUNTRY in chunk.metadata and chunk.heading:
             figure = self._meant(turn, chunk)
-        if figure is None:
+        if figure is None or not figure.value:
+            # The passage of a zero says why: "0 km (landlocked)".
             return ""
         if units and not is_convertible(figure.unit, units[0]):
             return ""
@@ -550,6 +550,21 @@ class FigureTool:
             self.tables.things, scope=turn.question.scope, request=turn.request
         )
         return sub_questions(turn.reading, things, most)
+
+
+def _dropped(
+    reading: Reading, request: Request, about: Sequence[str], table: Rendered
+) -> Sequence[str]:
+    """Return the words of a question that ask for more than a comparison or a ranking
+    of figures as they are reported.
+    """
+    if request.kind == "comparison":
+        if read_operation(reading, subjects=len(about)).wanted == "verdict":
+            return ()
+        return tuple(unmet_words(reading, table.text, subjects=len(about)))
+    if request.kind in OF_ALL and request.bound is None:
+        return tuple(dropped_operations(reading, " ".join(table.things)))
+    return ()
 
 
 def _newest(turn: Turn, figures: Sequence[ReportedFigure]) -> ReportedFigure | None:
