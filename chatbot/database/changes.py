@@ -264,6 +264,8 @@ class Changes:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._meta = database[META]
+        self._last: tuple[Json | None, State] = (None, State())
+        """The row that was read last, and its state."""
         self._thread = threading.local()
         self._lock = threading.Lock()
         self._seen: dict[str, tuple[float, Entry]] = {}
@@ -289,7 +291,12 @@ class Changes:
 
     def state(self) -> State:
         """Return the state, read once for each request (`request_cache`)."""
-        return self._state_of(self.rows().get(CHANGES))
+        row = self.rows().get(CHANGES)
+        last_row, state = self._last
+        if row is None or row is not last_row:
+            state = self._state_of(row)
+            self._last = row, state
+        return state
 
     def position(self) -> int:
         """Return the position, 0 before the first change."""

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
+from functools import lru_cache
 from itertools import chain
 from math import log
 from typing import Annotated, Any, ClassVar, Literal
@@ -243,8 +244,13 @@ def series_of(title: str, metadata: Mapping[str, Value]) -> tuple[Value | None, 
     """Return what the editions of one report share: the country, the type, and the
     title without numbers. Two different reports on a country are no editions.
     """
-    name = _NUMBERED.sub(" ", title).casefold().strip()
-    return metadata.get("country_name"), metadata.get("type"), name
+    return metadata.get("country_name"), metadata.get("type"), _without_numbers(title)
+
+
+@lru_cache(4096)
+def _without_numbers(title: str) -> str:
+    """Return a title as all editions have it."""
+    return _NUMBERED.sub(" ", title).casefold().strip()
 
 
 def common_fields(kind: type, *sources: object) -> dict[str, Any]:

@@ -51,7 +51,7 @@ _BOUND = pattern(r"\b{set_apart}\s+(?:{beside_names}\s+)*$")
 """Words that relate a name to something else."""
 _COMPARES = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\b", re.IGNORECASE)
 """Makes sides of all names: "Compare Kenya with Mali"."""
-_WHERE = re.compile(r"^\W*where\b", re.IGNORECASE)
+_WHERE = pattern(r"^\W*(?:where\b|{countries}\W+(?:{that_do})\b)")
 _OF_OTHERS = pattern(r"\b(?:{of_others}\b|who\b[^?]*\bborders?\b)")
 
 

@@ -555,10 +555,10 @@ class FigureTool:
 def _dropped(
     reading: Reading, request: Request, about: Sequence[str], table: Rendered
 ) -> Sequence[str]:
-    """Return the words of a question that ask for more than a comparison or a ranking
-    of figures as they are reported.
+    """Return the words of a question that ask for more than a comparison, a series or a
+    ranking of figures as they are reported.
     """
-    if request.kind == "comparison":
+    if request.kind in {"comparison", "series"}:
         if read_operation(reading, subjects=len(about)).wanted == "verdict":
             return ()
         return tuple(unmet_words(reading, table.text, subjects=len(about)))
