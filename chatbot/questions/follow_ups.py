@@ -239,14 +239,15 @@ class FollowUps:
 
     def could_stand_alone(self, query: str) -> bool:
         """Return whether a message may ask something without its conversation: it is a
-        question in form, or has many words, and points to nothing that was said.
+        question in form, names a country, or has many words, and points to nothing that
+        was said.
         """
         if _points_back(query, _THEIRS):
             return False
         if _points_back(query):
             return False
         rest = self.own_words(query)
-        if _COMPLETE.match(query):
+        if _COMPLETE.match(query) or read_names(query, self.catalog).countries:
             return bool(rest)
         return len(rest) > 2
 

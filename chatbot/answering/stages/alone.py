@@ -2,13 +2,15 @@
 clearly more.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...domain import Question, SearchHit
 from ...domain.chat import FIGURE_YEAR
 from ...domain.scope import Scope
+from ...language.analysis import WORD_PATTERN
 from ...questions.follow_ups import FollowUps
-from ...questions.reading import COUNTRY, NAME, read_names
+from ...questions.reading import COUNTRY, read_names
 from ...search.relevance import Verdict
 from ...search.scope import summarise
 from ...search.subjects import inferred_scope
@@ -66,17 +68,23 @@ class AskAlone:
         if not self.follow_ups.could_stand_alone(question.query):
             return False
         verdict, hits_of_earlier = judge_alone(self.tools, turn, question)
-        if verdict == "answers":
+        is_answered = verdict == "answers"
+        if is_answered and hits_of_earlier[0].chunk.metadata.get(COUNTRY):
             return False
         verdict_alone, hits = judge_alone(self.tools, turn, alone)
+        if is_answered:
+            # The passage answers without what is from earlier, and has no country.
+            if verdict_alone != verdict:
+                return False
+            return hits[0].chunk.id == hits_of_earlier[0].chunk.id
         gain = VERDICTS.index(verdict_alone) - VERDICTS.index(verdict)
+        names = _names_in(turn.own_words, hits)
         if not gain:
             # Its subject may have a name that only the one search has found.
-            names = _names_in(question.query)
-            gain = _names_found(names, hits[:1]) - _names_found(names, hits_of_earlier)
+            gain = len(names) - _count_found(names, hits_of_earlier)
         if gain <= 0:
             return False
-        return not _is_of_several(question.query, hits)
+        return not _is_of_several(names, hits)
 
 
 def judge_alone(
@@ -103,27 +111,30 @@ def _read(turn: Turn, question: Question) -> Question:
     return replace(question, reading=reading, scope=scope)
 
 
-def _names_in(query: str) -> list[str]:
-    """Return the proper names of a question, in small letters: reports may write
-    those of people in capitals.
+def _names_in(words: Sequence[str], hits: list[SearchHit]) -> list[str]:
+    """Return the words that the first passage has as names, in small letters: it
+    writes them with a capital letter only.
     """
-    return [name.casefold() for name in NAME.findall(query)]
+    if not hits:
+        return []
+    written = set(WORD_PATTERN.findall(hits[0].chunk.search_text))
+    folded = {word.casefold() for word in written}
+    names = [word.casefold() for word in words]
+    return [name for name in names if name in folded and name not in written]
 
 
-def _names_found(names: list[str], hits: list[SearchHit]) -> int:
+def _count_found(names: list[str], hits: list[SearchHit]) -> int:
     """Return how many of the names are in the passages."""
     texts = " ".join(hit.chunk.search_text for hit in hits).casefold()
     return sum(name in texts for name in names)
 
 
-def _is_of_several(query: str, hits: list[SearchHit]) -> bool:
+def _is_of_several(names: list[str], hits: list[SearchHit]) -> bool:
     """Return whether reports on several countries say it alike: under the heading of
-    the first hit or, where that is on a country, anywhere. What lacks a name of
-    the question that the first hit has does not count.
+    the first hit or, where that is on a country, anywhere. What lacks one of the
+    ``names``, which the first hit has, does not count.
     """
     first = hits[0].chunk
-    first_text = first.search_text.casefold()
-    names = [name for name in _names_in(query) if name in first_text]
     for hit in hits:
         chunk = hit.chunk
         if chunk.metadata.get(COUNTRY) == first.metadata.get(COUNTRY):
