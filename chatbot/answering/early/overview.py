@@ -58,6 +58,9 @@ class Overview:
         subject = str(record.metadata.get(COUNTRY) or record.title)
         of_report = Scope.of({DOCUMENT: Values((record.name,))})
         table = self.figures.key_figures(turn, of_report, [subject])
+        if table is not None and list(table.things) == [subject]:
+            # A number without a name: the hour of a meeting.
+            table = None
         of_table = self.figures.passages_of(table) if table is not None else []
         shown = distinct([*of_table, *hits])
         if turn.has_model:
@@ -104,7 +107,7 @@ class _QuotedOverview(Prose):
             if passage.hit.chunk.is_summary:
                 text = escape_markdown(passage.hit.chunk.text)
                 said.append(f"{text} [{passage.number}]")
-        if not said and self._table is None:
+        if not said:
             said = self._beginning(turn, context)
         return "\n\n".join([*parts, *said])
 

@@ -107,6 +107,20 @@ class TestAboutOneReport:
                 "south.” [2]"
             ) in given.response
 
+    def test_of_a_short_one_the_beginning_is_quoted_and_no_number_without_a_name(
+        self, services: Services, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "annual_meeting.md"
+        title = "Lower Marsh Annual Meeting April 9, 2025, 7pm"
+        text = f"{title}\n\nThe president welcomed 26 residents."
+        path.write_text(text, encoding="utf-8")
+        with build(services.settings.override(chat_model="extractive")) as opened:
+            ingest(opened, path)
+            asked = question(self.ASKED, document_name=title)
+            response = answer(run(opened, asked)).response
+        assert "The president welcomed 26 residents." in response
+        assert "| --- |" not in response
+
     def test_of_several_reports_in_scope_it_is_a_search(
         self, strict: Services, server: FakeOpenAI
     ) -> None:
