@@ -39,7 +39,6 @@ from chatbot.app.factory import create_app
 from chatbot.app.web.routes import services
 from chatbot.config.settings import Settings
 from chatbot.search import ordering, pipeline
-from chatbot.search.relevance import Judge
 
 Json = dict[str, Any]
 ROOT = Path(__file__).parent.parent
@@ -290,9 +289,6 @@ def _no_edition_order() -> Iterator[None]:
 STEPS: dict[str, Callable[[], Any]] = {
     "by_heading": _no_heading_bonus,
     "by_edition": _no_edition_order,
-    "said_first": lambda: patch.object(
-        Judge, "said_first", lambda self, reading, hits: hits
-    ),
     "sure_headings": lambda: patch.object(
         ordering.IndicatorIndex, "sure_headings", lambda *arguments: []
     ),

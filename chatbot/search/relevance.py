@@ -310,19 +310,6 @@ class Judge:
         )
         return loss + MOVED * moved / (self.bounds.threshold - self.bounds.floor)
 
-    def said_first(
-        self, question: Reading, hits: Sequence[SearchHit]
-    ) -> list[SearchHit]:
-        """Return the hits; of a question with a name, first those with a sentence or
-        line that says all it asks.
-        """
-        needed, names = self._asked(question)
-        return (
-            sorted(hits, key=partial(self._is_said, question, needed), reverse=True)
-            if names
-            else list(hits)
-        )
-
     def said_of(
         self,
         question: Reading,

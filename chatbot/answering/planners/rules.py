@@ -108,7 +108,6 @@ class ByRules(OneSearch):
         if turn.absent is not None:
             naming = [hit for hit in hits if names_country(hit.chunk, countries)]
             hits = turn.judge.said_of(turn.reading, countries, naming) or hits
-        hits = turn.judge.said_first(turn.reading, hits)
         zones = zones_in(turn.question.search_text)
         hits = body_first(hits, zones, first_in_both(hits))
         most = turn.question.top_k

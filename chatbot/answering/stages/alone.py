@@ -97,7 +97,7 @@ def judge_alone(
         found = tools.search.try_out(turn, search)
         if found is None:
             return "nothing", []
-        hits = turn.judge.said_first(turn.reading, found.hits)
+        hits = list(found.hits)
         return turn.judge.verdict(turn.reading, hits), hits
 
 
