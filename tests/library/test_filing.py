@@ -172,3 +172,14 @@ def test_a_sibling_outside_of_the_uploaders_limit_proves_nothing(
 
     assert is_taken(Scope()) == [True]
     assert is_taken(limit) == [False]
+
+
+@pytest.mark.parametrize(
+    "line", ["Lower Marsh Annual Meeting Minutes April 9, 2025", "Guide to the marsh"]
+)
+def test_a_first_line_that_names_a_kind_of_document_is_its_title(
+    tmp_path: Path, line: str
+) -> None:
+    text = f"{line}\n\nThe president welcomed the residents of the village."
+    found = proposals(tmp_path / "scan_0417.txt", text)
+    assert found["title"].value == line
