@@ -33,6 +33,7 @@ _UNIT = re.compile(
 """Per 100,000 is not per 100."""
 _OPEN_YEAR = pattern(r"\b{open_years}\W+(?:\w+\W+){0,2}$")
 _JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*")
+_OTHER_YEARS = re.compile(r"(?:\s*(?:-|/|,|to|and|or)\s*(?:19|20)\d\d)+")
 _OF_EDITION = pattern(r"[\s(]*{of_edition}\b")
 _EDITION_BEFORE = pattern(r"\b{edition_before}\s*\(?$")
 _CONTRAST = pattern(r"\b{contrasts}\b")
@@ -48,6 +49,8 @@ _SHARE_UNIT = pattern(
 """Between two figures of which the second has the unit of both: "72.7 against 65.4
 years".
 """
+_LIST_SIGN = re.compile(r"\s*,\s*(?:and |or )?|\s+(?:and|or|und|y|e|et|o|ou)\s+")
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
 ROUGHLY = Decimal("0.05")
 """Largest relative error of a rounded number."""
 BROADLY = Decimal("0.1")
@@ -190,6 +193,7 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
         rounding = _rounding_of(figure, lower)
         result.append(Amount(figure, measure, size, years, end, is_falling, rounding))
     _share_units(result, lower)
+    _share_scales(result, lower)
     return result
 
 
@@ -227,6 +231,27 @@ def _share_units(in_order: list[Amount], lower: str) -> None:
             in_order[position] = amount._replace(
                 measure=behind.measure, size=behind.size
             )
+
+
+def _share_scales(in_order: list[Amount], lower: str) -> None:
+    """Give the numbers of a list the scale of its last one, too: "500, 40 and 570
+    million".
+    """
+    for position in range(len(in_order) - 2, -1, -1):
+        amount = in_order[position]
+        figure = amount.figure
+        behind = in_order[position + 1].figure
+        if not figure.bare or figure.year or not behind.scaled or behind.parts:
+            continue
+        if not _LIST_SIGN.fullmatch(lower, figure.end, behind.start):
+            continue
+        number = _DIGITS.search(behind.text)
+        if number is None or not Decimal(number[0]):
+            continue
+        scale = max(behind.values) / Decimal(number[0])
+        values = figure.values | {value * scale for value in figure.values}
+        figure = figure._replace(values=values, scaled=True)
+        in_order[position] = amount._replace(figure=figure)
 
 
 def _years(
@@ -267,7 +292,9 @@ def _years(
 def is_of_edition(text: str, year: Figure) -> bool:
     """Return whether a year of a text is that of a report, a census or of prices."""
     lower = lowered(text)
-    if _OF_EDITION.match(lower, year.end):
+    others = _OTHER_YEARS.match(lower, year.end)
+    end = others.end() if others else year.end
+    if _OF_EDITION.match(lower, end):
         return True
     before = lower[max(0, year.start - EDITION_CHARACTERS) : year.start]
     return _EDITION_BEFORE.search(before) is not None

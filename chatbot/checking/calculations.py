@@ -109,7 +109,8 @@ class Calculations:
             return None
         if any(source.amounts_like(claim) for source in cited):
             return None
-        return self._of_passages(claim, terms, operations, cited)
+        is_points = points is not None
+        return self._of_passages(claim, terms, operations, cited, is_points=is_points)
 
     def _of_passages(
         self,
@@ -117,11 +118,17 @@ class Calculations:
         terms: _Terms,
         operations: frozenset[str],
         cited: Sequence[Evidence],
+        *,
+        is_points: bool,
     ) -> Amount | None:
-        """Return a claim that the rows of the passages give, with the exact value."""
+        """Return a claim that the rows of the passages give, with the exact value.
+        ``is_points``: it is one of percentage points.
+        """
         for kind, group, allowed in terms.of_passages(operations):
-            # Two rows that the sentence means are as good as named.
+            # Two rows that the sentence means are as good as named, and so are the
+            # years of one row where it says points.
             is_named = kind == "pair" or (kind == "meant" and len(group) == 2)
+            is_named = is_named or (kind == "series" and is_points)
             results = group_results(claim, group, allowed)
             proven = proven_amount(claim, results, is_named=is_named)
             if proven is not None:

@@ -7,6 +7,7 @@ the same order: `contradictions` compares those. All others are open, in any lan
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -33,7 +34,9 @@ MAX_SENTENCES = int(read_table(__package__, "meaning")["sentences"]["value"])
 
 @dataclass(frozen=True, slots=True)
 class OpenSentence:
-    """A sentence to be judged; ``numbers`` are those of the passages that it cites."""
+    """A sentence to be judged; ``numbers`` are those of the passages that it cites,
+    all where it cites none.
+    """
 
     words: str
     numbers: tuple[int, ...]
@@ -54,13 +57,14 @@ def open_sentences(
 ) -> list[OpenSentence]:
     """Return the sentences that cite ``passages`` and that no mark and no copied words
     have decided, in order, at most `MAX_SENTENCES`. That no word of a sentence is in
-    its passages decides nothing: it may be a free paraphrase. Cells of tables are left
-    out: their rows decide.
+    its passages decides nothing: it may be a free paraphrase; one that cites nothing
+    may say what the passages lack. Cells of tables are left out: their rows decide.
     """
     marked = {one.sentence for one in unsupported if not _is_guess(one)}
+    guesses = {one.sentence for one in unsupported if _is_guess(one)}
     found: list[OpenSentence] = []
     for sentence in _sentences(response):
-        numbers = tuple(one for one in sentence.numbers if one in passages)
+        numbers = _numbers_of(sentence, passages, guesses)
         if not numbers or any(one.text in marked for one in sentence.clauses):
             continue
         evidence = [evidence_of(passages[number]) for number in numbers]
@@ -70,6 +74,19 @@ def open_sentences(
         if len(found) == MAX_SENTENCES:
             break
     return found
+
+
+def _numbers_of(
+    sentence: OpenSentence, passages: Mapping[int, Passage], guesses: AbstractSet[str]
+) -> tuple[int, ...]:
+    """Return the numbers of the passages that a sentence is held against: all, where it
+    cites none and a rule misses a source.
+    """
+    if sentence.numbers:
+        return tuple(one for one in sentence.numbers if one in passages)
+    if any(one.text in guesses for one in sentence.clauses):
+        return tuple(passages)
+    return ()
 
 
 def without_guesses(
@@ -96,7 +113,7 @@ def without_guesses(
 
 
 def _is_guess(doubt: Unsupported) -> bool:
-    return doubt.no_source and bool(doubt.numbers) and not doubt.lacking
+    return doubt.no_source and not doubt.lacking and not doubt.unknown
 
 
 def doubts_of(
@@ -125,6 +142,8 @@ def doubts_of(
         end = places[-1].end
         text = " ".join(strip_marks(response[start:end]).split())
         marks.append(Mark(start, end, kind, text, words))
+        cited_here = one.sentence.clauses[0].beside
+        numbers = tuple(number for number in numbers if number in cited_here)
         unsupported.append(Unsupported(text, numbers, verdict=kind, words=words))
     return unsupported, marks
 

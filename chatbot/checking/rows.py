@@ -63,6 +63,9 @@ def row_defects(
     """
     figures = _stated_figures(clause, cited)
     yield from _of_others(clause, figures, headings)
+    labels = {key for source in cited for row in source.rows for key in row.label}
+    # "By age 15" is a figure where it is part of a label.
+    figures = [one for one in figures if one.amount.figure.text not in labels]
     supported = [figure for figure in figures if figure.sources]
     yield from _of_another_heading(clause, supported, headings)
     yield from _negated(clause, supported)

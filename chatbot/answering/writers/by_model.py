@@ -31,5 +31,5 @@ class AnswerOfPlan(Prose):
         """Return the passages that the dialogue has chosen."""
         assert turn.dialogue is not None, "the stage `plan` has run"
         passages = tuple(turn.dialogue.passages)
-        computed = tuple(turn.dialogue.tables)
+        computed = (*turn.hints, *turn.dialogue.tables)
         return Context(passages, turn.scope.documents, computed)

@@ -78,6 +78,20 @@ class TestVerify:
         assert not given.marks
         assert not given.unsupported
 
+    def test_a_sentence_without_a_source_may_say_what_the_passages_lack(
+        self, checked: Services, services: Services, server: FakeOpenAI
+    ) -> None:
+        lacks = f"{WORDS} [1]. No ranking of continents is among these extracts."
+        server.chat(Reply([lacks]))
+        assert [mark.kind for mark in ask(services).marks] == ["no_source"]
+        server.chat(Reply([lacks]), verdict(1, "supported"))
+        assert not ask(checked).marks
+        server.chat(Reply([lacks + " "]), verdict(1, "not said"))
+        given = ask(checked)
+        assert [mark.kind for mark in given.marks] == ["not_said"]
+        # No source of another sentence is doubtful for it.
+        assert given.citations[0].supported
+
     def test_a_contradiction_shows_the_words_that_say_so(
         self, checked: Services, server: FakeOpenAI
     ) -> None:
