@@ -31,6 +31,7 @@ COMMANDS = {
     "question_time": "processor and wall time of a question beside another checkout",
     "serving": "questions beside streams and slow clients",
     "soak": "eight people and a librarian, for as long as wished",
+    "crowd": "the owner's questions beside fifty strangers at their worst",
     "hostile": "what small inputs may cost",
     "kills": "every database call of every operation, killed and failed",
     "campaign": "kills, random requests and the like, as many as wished",

@@ -37,6 +37,7 @@ SMALLEST = {
     "question_time": "{root} {wordings} --every 2",
     "serving": "--short",
     "soak": "--minutes 0.05 --people 1",
+    "crowd": "--strangers 4 --questions 8 --seconds 5",
     "hostile": "--only spaces.txt",
     "kills": "--operation restore --library file",
     "campaign": "replies 5",

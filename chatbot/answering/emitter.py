@@ -11,6 +11,7 @@ from ..domain.chat import ScopeSummary, SourcesEvent, StepEvent, TokenEvent
 from ..domain.documents import NO_PUBLICATION, Publication, with_publications
 from ..domain.errors import CancelledError
 from ..domain.scope import Scope
+from ..domain.turns import give_way
 
 Send = Callable[[Event], object]
 """Takes an event at once: shows it, sends it, or keeps it."""
@@ -139,7 +140,10 @@ class Emitter:
         self._send(event)
 
     def stop_if_cancelled(self) -> None:
-        """Raise CancelledError if nobody waits for the answer any more."""
+        """Raise CancelledError if nobody waits for the answer any more. Who goes before
+        computes first.
+        """
+        give_way()
         if self._cancel.cancelled:
             raise CancelledError("The question was cancelled.")
 

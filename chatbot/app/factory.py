@@ -34,6 +34,7 @@ from .web.routes import PAGE, REPEATED, check_routes
 from .web.server import Startup
 from .web.sessions import sessions
 from .web.streaming import ActiveStreams
+from .web.turns import Turns
 from .web.uploads import uploads
 
 log = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ def create_app(
     observer = answer(services.extras, "observer", settings)
     app.extensions["observer"] = observer or NoObserver()
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
+    app.extensions["turns"] = Turns()
     app.extensions["active_streams"] = ActiveStreams(
         services, partial(startup.supervise, "resumable-answers")
     )

@@ -16,6 +16,7 @@ from ..domain.documents import ATTACHMENTS, Matrix
 from ..domain.errors import CancelledError, LoadError
 from ..domain.protocols import Chunker, Embedder, Passages
 from ..domain.request import RequestContext
+from ..domain.turns import give_way
 from ..language.analysis import Analyzer
 from ..questions.kinds import asks_of_all
 from .pipeline import Retrieval, with_rank
@@ -191,16 +192,23 @@ class Compressor:
         self, documents: Sequence[Document], request: RequestContext
     ) -> list[Chunk]:
         chunks: list[Chunk] = []
+        names = ", ".join(document.name for document in documents)
+        too_long = LoadError(
+            f"{names}: too long to be read for one question. Add it to the knowledge "
+            "base instead."
+        )
+        sizes = [
+            len(section.text) for document in documents for section in document.sections
+        ]
+        if sum(sizes) > MAX_PASSAGES * self._chunker.longest:
+            raise too_long
 
         def check(made: int) -> None:
+            give_way()
             if request.cancelled:
                 raise CancelledError("Cancelled.")
             if len(chunks) + made >= MAX_PASSAGES:
-                names = ", ".join(document.name for document in documents)
-                raise LoadError(
-                    f"{names}: too long to be read for one question. Add it to the "
-                    "knowledge base instead."
-                )
+                raise too_long
 
         for document in documents:
             chunks += self._chunker.chunk(
@@ -220,6 +228,7 @@ def embedded(
     parts = [np.empty((0, embedder.dimensions), np.float32)]
     step = LOCAL_BATCH if embedder.local else BATCH
     for start in range(0, len(different), step):
+        give_way()
         if request.cancelled:
             raise CancelledError("Cancelled.")
         parts.append(

@@ -23,6 +23,7 @@ from ..domain.documents import Matrix, ScoreArray, Vector
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import Catalog, Embedder, Passages
 from ..domain.request import RequestContext
+from ..domain.turns import give_way
 from ..language.analysis import YEAR_PATTERN, Analyzer
 from ..questions.reading import COUNTRY, MEANING_WORDS, SHARE_WORDS
 from .weights import read_weight
@@ -210,6 +211,7 @@ class IndicatorIndex:
         ``labels``: those of each heading in the data, compared by words alone. None for
         an empty heading. Raises EmbeddingError.
         """
+        give_way()
         topic_words, compared = self._compared(
             topic, [(name, None) for name in headings if name], request
         )

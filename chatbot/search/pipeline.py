@@ -35,6 +35,7 @@ from ..domain.protocols import (
     search_meaning,
 )
 from ..domain.scope import Reading, SearchText
+from ..domain.turns import give_way
 from ..language.analysis import Analyzer, analyzer
 from ..language.sentences import sentences
 from ..language.zones import zones_in
@@ -567,6 +568,7 @@ class _Clock:
         now = time.perf_counter()
         self.laps.append(StepTiming(name, round((now - self._last) * 1000, 2), usage))
         self._last = now
+        give_way()
 
 
 class SummarySentence(NamedTuple):

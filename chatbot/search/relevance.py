@@ -21,6 +21,7 @@ from ..domain.documents import Calibration, word_scores
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import NamedCountry, Reading
+from ..domain.turns import give_way
 from ..language.analysis import YEAR_PATTERN, has_term
 from ..language.country_names import keys_in
 from ..language.detection import analyzer_for, language_of
@@ -187,6 +188,7 @@ class Judge:
 
     def verdict(self, question: Reading, hits: Sequence[SearchHit]) -> Verdict:
         """Return how well the hits, best first, answer a question."""
+        give_way()
         floor = self.bounds.floor
         threshold = self.bounds.threshold
         if not hits or self.is_far(hits):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ..domain import Chunk
 from ..domain.figures import indicator_name
 from ..domain.scope import Reading
+from ..domain.turns import give_way
 from ..language.detection import analyzer_for, language_of
 from ..questions.reading import tidy
 from ..questions.telling_words import asking_part, telling_words
@@ -56,6 +57,7 @@ class UnusedWords:
 
     def of_passages(self, question: Reading, chunks: Sequence[Chunk]) -> Sequence[str]:
         """Return the words that lead away from the passages that are quoted."""
+        give_way()
         names = [chunk.heading or chunk.title for chunk in chunks]
         phrases = [*names]
         for entry in self.judge.glossary():

@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from ...domain import RequestContext
 from ...domain.errors import ChatbotError
+from ...domain.turns import give_way
 
 T = TypeVar("T")
 Outcome: TypeAlias = T | ChatbotError | None
@@ -50,6 +51,7 @@ def in_parallel(
 
         def run() -> None:
             for piece, result in todo:
+                give_way()
                 if limited.cancelled:
                     return
                 try:

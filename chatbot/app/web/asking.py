@@ -69,6 +69,7 @@ from .streaming import (
     refuse_more,
     write_event,
 )
+from .turns import held, keep_turn
 from .uploads import FileId, sent_files
 
 asking = Views("asking", __name__)
@@ -459,8 +460,14 @@ def question_stream(
     if attachments is not None:
         answer = partial(attachments.answer, answer=by_chat)
 
+    turn = keep_turn()
+
     def work(cancel: Cancellation, tell: Tell) -> None:
-        with question_slot(product, who), observed.question() as note:
+        with (
+            held(turn),
+            question_slot(product, who),
+            observed.question() as note,
+        ):
 
             def send(event: Event | Saved) -> None:
                 note(event)

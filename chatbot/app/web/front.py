@@ -8,6 +8,7 @@ nor an open stream holds a thread.
 
 import asyncio
 import io
+import re
 import sys
 from collections.abc import (
     Awaitable,
@@ -50,6 +51,8 @@ ALIVE_HEADERS = [
 ]
 REPEATED_HEADERS = "report_chat.repeated"
 """The key of the WSGI environment for the headers that came more than once."""
+KEY_COOKIES = re.compile(rb"report_chat_(session|key|person)=")
+"""Cookies of browsers that are signed in."""
 IN_MEMORY = 1_000_000
 """Bytes of a body or a response that are kept in memory; a larger body goes to disk, a
 larger response in pieces.
@@ -82,6 +85,8 @@ class Front:
     """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by
     threads of their own. ``question_paths``: those whose requests may wait for a model.
 
+    Requests with one of these headers, ``credentials``, have threads of their own and
+    the last quarter of the questions: others may be so many that they fill theirs.
     Further requests wait. Further questions are marked as too many
     (`Connection.is_full`). A body beyond its first bytes is read when the application
     admits it (`Admission`), and stored as ``spool`` allows; of a longer body the
@@ -97,13 +102,17 @@ class Front:
         questions: int,
         question_paths: Collection[str],
         spool: Spool,
+        credentials: Collection[bytes],
         waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._app = app
         self._question_paths = question_paths
         self._waiting = waiting
         self._spool = spool
+        self._credentials = credentials
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
+        self._signed = ThreadPoolExecutor(threads, thread_name_prefix="signed-request")
+        self._reserved = questions // 4
         # As many again may be set aside while their attachments are read.
         self._asking = ThreadPoolExecutor(2 * questions, thread_name_prefix="question")
         self._free = self._free_aside = questions
@@ -151,10 +160,12 @@ class Front:
             watching = asyncio.create_task(self._watch(receive, connection.client))
             try:
                 path = environ["PATH_INFO"]
+                pool = self._pool_of(scope)
+                connection.claims_key = pool is self._signed
                 if path in self._question_paths or path.endswith(RESUMED):
-                    await self._ask(environ, send)
+                    await self._ask(environ, pool, send)
                 else:
-                    await self._respond(environ, self._quick, send)
+                    await self._respond(environ, pool, send)
             finally:
                 watching.cancel()
                 connection.client.cancel()
@@ -167,7 +178,7 @@ class Front:
         environ[ADMISSION] = admission
         loop = asyncio.get_running_loop()
         status, headers, body, _ = await loop.run_in_executor(
-            self._quick, start, self._app, environ
+            self._pool_of(scope), start, self._app, environ
         )
         if admission.is_given:
             return
@@ -178,14 +189,27 @@ class Front:
         await send({"type": "http.response.body", "body": body})
         raise RefusedError
 
-    async def _ask(self, environ: dict[str, Any], send: Send) -> None:
+    def _pool_of(self, scope: Scope) -> ThreadPoolExecutor:
+        """Return the threads of a request: what it says about its caller is not
+        checked yet.
+        """
+        for name, value in scope["headers"]:
+            if name in self._credentials:
+                return self._signed
+            if name == b"cookie" and KEY_COOKIES.search(value):
+                return self._signed
+        return self._quick
+
+    async def _ask(
+        self, environ: dict[str, Any], pool: ThreadPoolExecutor, send: Send
+    ) -> None:
         """Answer a question; only ``threads`` of them start at the same time, so that
         they do not stall each other.
         """
         connection: Connection = environ[CONNECTION]
-        if self._free <= 0:
+        if self._free <= (0 if connection.claims_key else self._reserved):
             connection.is_full = True
-            await self._respond(environ, self._quick, send)
+            await self._respond(environ, pool, send)
             return
         self._free -= 1
         turn: asyncio.TimerHandle | None = None

@@ -45,7 +45,8 @@ from .access import finish_request, require_role
 from .admission import ADMISSION, admit, current_admission
 from .monitoring import ObservedRequest, body_of, error_body
 from .rates import count_request
-from .routes import error_forms
+from .routes import current_route, error_forms
+from .turns import end_turn, take_turn
 
 FRAMED_BY = "frame-ancestors {}"
 SECURITY_HEADERS = {
@@ -105,6 +106,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
             g.rate_limit = admission.rate_limit
             if admission.error is not None:
                 raise admission.error
+            take_turn(current_route())
             return None
         if request.path not in ALIVE:
             refuse_foreign_hosts(names)
@@ -115,6 +117,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
             admit(admission)
             g.is_asked_for_admission = True
             return Response(status=204)
+        take_turn(current_route())
         return None
 
     @app.after_request
@@ -140,6 +143,7 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
 
     @app.teardown_request
     def end(error: BaseException | None) -> None:
+        end_turn()
         end_request()
 
 

@@ -20,7 +20,7 @@ from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...config.settings import Settings, in_url
-from ...domain.errors import ChatbotError, DependencyError, SettingsError
+from ...domain.errors import ChatbotError, DependencyError, SettingsError, read_table
 from .admission import Spool
 from .front import Front
 from .routes import question_paths
@@ -42,19 +42,36 @@ NEW_OBJECTS = 20_000
 """Objects between two looks for cycles. A question makes some ten thousand that go by
 themselves: with Python's 700 the looks took a sixth of its time.
 """
+_PIECES = read_table(__package__, "limits")["pieces"]
+FREE_PIECES: int = _PIECES["value"]
+PIECE_BYTES: int = _PIECES["bytes"]
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 """Seconds between two attempts."""
 
 
 class StrictBuffer(ReceiveBuffer):
     """Refuses a head in which a line ends without CR, as h11 itself does not: a proxy
-    in front of this server may read such a head as another request.
+    in front of this server may read such a head as another request. Refuses a body of
+    many tiny pieces too: each costs the loop, which serves everybody, as much as a
+    large one.
     """
 
     _is_head = False
+    _pieces = 0
+    _bytes_of_pieces = 0
+
+    def maybe_extract_next_line(self) -> bytearray | None:
+        line = super().maybe_extract_next_line()  # the head of a piece
+        if line is not None:
+            self._pieces += 1
+            if self._pieces > FREE_PIECES + self._bytes_of_pieces // PIECE_BYTES:
+                raise h11.RemoteProtocolError("The pieces of the body are too small.")
+        return line
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         self._is_head = True
+        self._pieces = 0
+        self._bytes_of_pieces = 0
         try:
             return super().maybe_extract_lines()
         finally:
@@ -62,6 +79,7 @@ class StrictBuffer(ReceiveBuffer):
 
     def _extract(self, count: int) -> bytearray:
         taken = super()._extract(count)
+        self._bytes_of_pieces += count
         if self._is_head and taken.count(b"\n") != taken.count(b"\r\n"):
             raise h11.RemoteProtocolError("A line of the head ends without CR.")
         return taken
@@ -93,6 +111,10 @@ class Server(uvicorn.Server):
             question_paths=question_paths(app),
             waiting=app.extensions["observer"].waiting,
             spool=Spool(processes),
+            credentials={
+                name.lower().encode()
+                for name in ("Authorization", *settings.sign_in_headers)
+            },
         )
         super().__init__(
             uvicorn.Config(

@@ -88,6 +88,8 @@ class Connection:
 
     client: Cancellation = field(default_factory=Cancellation)
     """Cancelled when the client disconnects."""
+    claims_key: bool = False
+    """True if the request came with what may identify a caller; not checked."""
     is_full: bool = False
     """True if the server already has QUESTIONS of them and has to refuse this one."""
     tell_begun: Callable[[], object] = lambda: None

@@ -12,6 +12,7 @@ from ...domain import ChatModel, Delta, Prompt, RequestContext, Usage
 from ...domain.documents import ATTACHMENTS
 from ...domain.errors import BudgetExhaustedError, ChatModelError, read_table
 from ...domain.registry import Registry
+from ...domain.turns import current_turn
 from ...language.counts import estimate_tokens_of
 from ..caches import cache_key
 from ..prompts import sealed, unmarked
@@ -160,6 +161,8 @@ class ManagedChatModel:
         prompt = replace(prompt, messages=sealed(prompt.messages, prompt.mark))
         room = THINKING_TOKENS["usual"] if self._thinks else 0
         spent = Usage()
+        # From here on the question mostly waits for the model.
+        current_turn.get().end()
         while True:
             used_up = False
             given = replace(prompt, thinking_tokens=room)

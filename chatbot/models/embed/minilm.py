@@ -21,6 +21,7 @@ from ...config.settings import Settings
 from ...domain import RequestContext, Vector
 from ...domain.documents import Matrix
 from ...domain.errors import SettingsError
+from ...domain.turns import give_way
 from . import MINILM_FOLDER, average, check_file
 
 MODEL = MINILM_FOLDER.name
@@ -131,6 +132,7 @@ class MiniLMEmbedder:
 
     def _infer(self, ids: Sequence[int]) -> Vector:
         """Return the masked mean over the last hidden state, L2-normalised."""
+        give_way()
         cls, sep = self._special
         tokens = np.asarray([[cls, *ids, sep]], dtype=np.int64)
         inputs = {
