@@ -135,11 +135,13 @@ def figures_of(
     if statements is None:
         statements = stated(chunk.text)
     for figure in statements:
-        heading = figure.heading or section
-        of_row = heading in figure.subject or is_total(heading)
-        if chunk.statements is not None and of_row:
-            # The passage's heading is the name of its row.
-            heading = figure.heading
+        heading = figure.heading
+        if not heading:
+            heading = section
+            of_row = heading in figure.subject or is_total(heading)
+            if chunk.statements is not None and of_row:
+                # The passage's heading is the name of its row.
+                heading = ""
         label = _TOTAL.sub(
             "",
             _ANY_COLUMN.sub("", figure.label).removeprefix(": ")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ..domain.documents import SECTION_SEPARATOR
 from ..domain.tables import Table, TableRow, TableRows
@@ -22,6 +23,8 @@ __all__ = [
 _NUMERIC_CELL = re.compile(r"[-+−(]?\s*[$€£¥]?\s*\d[\d\s.,']*%?\)?")
 LEVEL = "\x01"
 """Separates the levels of a column's name: "2007" over "Men" """
+MAX_KEPT_HEAD = 200
+"""Characters of a column's name whose levels are kept: 4,096 of them stay small."""
 
 
 def rows_text(rows: TableRows) -> str:
@@ -74,15 +77,14 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
     names in every cell made reports of wide tables up to three times as long.
     """
     written: list[str] = []
-    before: list[str] = []
+    before: Sequence[str] = ()
     for place, cell in enumerate(cells):
         value = one_line(cell)
         if not value:
             continue
-        levels: list[str] = []
+        levels: Sequence[str] = ()
         if place < len(header):
-            for level in header[place].split(LEVEL):
-                levels.append(one_line(level).rstrip(" :"))
+            levels = _levels(header[place])
         shared = 0
         for level, other in zip(levels[:-1], before[:-1], strict=False):
             if level != other:
@@ -94,6 +96,23 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
         written.append(value)
         before = levels
     return "; ".join(written)
+
+
+def _levels(head: str) -> Sequence[str]:
+    """Return the levels of a column's name; each row of a table asks for them again."""
+    if len(head) > MAX_KEPT_HEAD:
+        return _read_levels(head)
+    return _kept_levels(head)
+
+
+def _read_levels(head: str) -> Sequence[str]:
+    levels: list[str] = []
+    for level in head.split(LEVEL):
+        levels.append(one_line(level).rstrip(" :"))
+    return levels
+
+
+_kept_levels = lru_cache(4096)(_read_levels)
 
 
 def labelled_row(cells: Sequence[str]) -> str:

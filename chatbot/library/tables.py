@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import filterfalse, islice
 
 from ..domain.tables import Headings, Stated, Table, TableRow
@@ -89,7 +89,7 @@ class _RowFacts:
     unit: HeadUnit | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _ColumnFacts:
     """What the heads of a column, or the texts beside a table, say of the figures."""
 
@@ -97,6 +97,22 @@ class _ColumnFacts:
     years: frozenset[int]
     unit: HeadUnit | None
     subject: str = ""
+
+    @cached_property
+    def counted(self) -> Headings:
+        """The parts that say what is counted: "Value" and "Total" only say that there
+        are figures below them.
+        """
+        counted: list[str] = []
+        for part in self.parts:
+            if role_of_head(part) != "value" and not is_total(part):
+                counted.append(part)
+        return tuple(counted)
+
+    @cached_property
+    def is_part(self) -> bool:
+        """Whether all of these name a part of what the table counts."""
+        return all(map(is_part, self.counted))
 
 
 def statements(table: Table) -> Iterator[dict[int, Stated]]:
@@ -114,6 +130,7 @@ def statements(table: Table) -> Iterator[dict[int, Stated]]:
             of_column = replace(of_column, parts=columns[-1].parts)
         columns.append(of_column)
     beside = _beside(table.title, table.unit, table.note, table.place)
+    title = _title_of(table)
     # A row of each year has the same path.
     paths = {_own_path(table, row, roles) for row in table.rows}
     names = Counter(path[-1] for path in paths if path)
@@ -126,7 +143,7 @@ def statements(table: Table) -> Iterator[dict[int, Stated]]:
                 continue
             number = _number(text, roles.comma)
             if number is not None:
-                indicator = _indicator(facts, column, table)
+                indicator = _indicator(facts, column, title)
                 stated[place] = _stated(text, number, indicator, facts, column, beside)
         yield stated
 
@@ -172,17 +189,14 @@ def _with_unit(text: str, own_unit: str, unit: HeadUnit) -> str:
     return text
 
 
-def _indicator(row: _RowFacts, column: _ColumnFacts, table: Table) -> Headings:
-    """Return what a cell counts, from the outermost heading inwards."""
-    own: list[str] = []
-    for part in column.parts:
-        # "Value" and "Total" only say that there are figures below them.
-        if role_of_head(part) != "value" and not is_total(part):
-            own.append(part)
+def _indicator(row: _RowFacts, column: _ColumnFacts, title: str) -> Headings:
+    """Return what a cell of a table with this title counts, from the outermost heading
+    inwards.
+    """
+    own = column.counted
     if row.is_indicator:
         return (*row.parts, *own)
-    title = _title_of(table)
-    if title and all(map(is_part, own)):
+    if title and column.is_part:
         # "Girls": a part of what the title counts.
         return (title, *own, *row.parts)
     if own:

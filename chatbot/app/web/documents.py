@@ -313,7 +313,7 @@ def delete_document(document_id: str, query: DeleteQuery) -> None:
     stays in the bin for BIN_DAYS, from which `restore` takes it.
 
     With `permanent` its passages, its original and its figures are removed now.
-    Conversations keep what they have quoted.
+    Conversations keep what they have quoted (`GET .../quotations` counts them).
     """
     mine = library()
     if query.permanent:
@@ -331,6 +331,21 @@ def delete_document(document_id: str, query: DeleteQuery) -> None:
         library().reader.documents.get(document_id) is not None
     ):  # the search engine has not let go of it yet
         wake_worker()
+
+
+@documents.get(
+    "/api/documents/<document_id>/quotations",
+    need="write",
+    returns=answer_type("Quotations", conversations=int),
+)
+def count_quotations(document_id: str) -> Json:
+    """Count the conversations of all people that have quoted a report, also one in the
+    bin. They keep what they have quoted when it is deleted for good.
+    """
+    mine = library()
+    record = mine.own_deleted(document_id) or mine.own_record(document_id)
+    quoting = services().storage.conversations.quoting([record.id])
+    return {"conversations": quoting[record.id]}
 
 
 @documents.post(

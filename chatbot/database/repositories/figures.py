@@ -570,6 +570,9 @@ def _marker(document_id: str, version: str) -> str:
 
 
 def _joined(*parts: str) -> str:
+    joined = SEPARATOR.join(parts)
+    if joined.count(SEPARATOR) < len(parts):
+        return joined
     return SEPARATOR.join(part.replace(SEPARATOR, " ") for part in parts)
 
 

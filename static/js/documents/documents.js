@@ -19,7 +19,7 @@ import { clearErrors, showFormError } from "../common/forms.js";
 import { sourceTitle } from "../common/format.js";
 import { Activity, documentsOf } from "../upload/activity.js";
 import { wireUpload } from "../upload/form.js";
-import { count, t } from "../common/words.js";
+import { count, locale, t } from "../common/words.js";
 
 const pathOf = ({ document_id: id }) => `/api/documents/${encodeURIComponent(id)}`;
 let knownTypes = [];
@@ -48,11 +48,7 @@ function confirmDelete(document) {
   if (document.chunks && !isInBin)
     text.push(t("Its {passages} will no longer be found or cited.", { passages }));
   if (days) text.push(t("It can be restored from the bin for {days} days.", { days }));
-  else
-    text.push(
-      t("Conversations keep what they have quoted of it."),
-      t("This cannot be undone."),
-    );
+  else text.push(t("This cannot be undone."));
   byId("confirm-title").textContent = t("Delete “{title}”?", { title });
   byId("confirm-text").textContent = text.join(" ");
   byId("confirm-yes").hidden = !days;
@@ -60,6 +56,22 @@ function confirmDelete(document) {
   showError(byId("confirm-error"), null);
   confirm.showModal();
   confirm.querySelector("[data-close]").focus();
+  nameQuotations(document);
+}
+
+/** Say how many conversations keep what they have quoted, when these are counted. */
+async function nameQuotations(document) {
+  try {
+    const { conversations } = await getJson(`${pathOf(document)}/quotations`);
+    if (deleting !== document) return;
+    const number = conversations.toLocaleString(locale);
+    byId("confirm-text").textContent += ` ${t(
+      "Conversations that keep what they have quoted of it: {number}.",
+      { number },
+    )}`;
+  } catch (error) {
+    if (deleting === document) showError(byId("confirm-error"), error);
+  }
 }
 
 async function remove(button, isForGood) {

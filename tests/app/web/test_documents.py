@@ -483,6 +483,22 @@ class TestDelete:
         error_of(client.post(f"/api/documents/{uploaded}/restore"), 404, "not_found")
 
     @pytest.mark.parametrize("in_bin", [False, True])
+    def test_the_conversations_that_quote_a_report_are_counted(
+        self, client: FlaskClient, uploaded: str, in_bin: bool
+    ) -> None:
+        def counted() -> object:
+            return get(client, f"{uploaded}/quotations")["conversations"]
+
+        assert counted() == 0
+        for _ in range(2):
+            asked = {"query": "What is the population growth rate of Kenya?"}
+            answer = client.post("/query", json=asked).get_json()
+            assert answer["citations"]
+        if in_bin:
+            client.delete(f"/api/documents/{uploaded}")
+        assert counted() == 2
+
+    @pytest.mark.parametrize("in_bin", [False, True])
     def test_deleted_for_good_only_a_tombstone_is_left_and_an_upload_lifts_it(
         self,
         client: FlaskClient,
