@@ -56,6 +56,8 @@ class ScriptedEmbedder:
 class LineChunker:
     """A passage for each line. Implements as much of `protocols.Chunker` as is used."""
 
+    longest = 900
+
     def chunk(
         self,
         document: Document,
@@ -209,6 +211,14 @@ class TestLimits:
             match=r"^a\.md: too long .* Add it to the knowledge base instead\.$",
         ):
             retrieve(compressor, document(*[0.5] * (MAX_PASSAGES + 1)))
+
+    def test_what_cannot_fit_is_not_split(
+        self, compressor: Compressor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delattr(LineChunker, "chunk")
+        monkeypatch.setattr(LineChunker, "longest", 1)
+        with pytest.raises(LoadError, match="too long"):
+            retrieve(compressor, document(*[0.5] * MAX_PASSAGES))
 
     def test_it_is_embedded_in_batches_and_a_cancellation_ends_it(
         self, compressor: Compressor, embedder: ScriptedEmbedder
