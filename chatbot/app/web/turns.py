@@ -23,6 +23,7 @@ __all__ = ["Turns", "end_turn", "held", "keep_turn", "take_turn"]
 _LIMITS = read_table(__package__, "limits")
 WAIT_SECONDS: float = _LIMITS["turn_wait_seconds"]["value"]
 KEYED_SECONDS: float = _LIMITS["keyed_seconds"]["value"]
+PAUSE_SECONDS: float = _LIMITS["keyed_pause_seconds"]["value"]
 TURN_SECONDS: float = _LIMITS["turn_seconds"]["value"]
 QUESTION, REQUEST = "strangers_questions", "strangers_requests"
 """Rows of `limits.toml`: how many run at a time."""
@@ -69,6 +70,7 @@ class Turns:
         self._lock = threading.Lock()
         self._without_keyed = threading.Condition(self._lock)
         self._keyed: list[KeyedTurn] = []
+        self._keyed_ended_at = -PAUSE_SECONDS
         self._running: list[StrangersTurn] = []
         self._waiting: list[StrangersTurn] = []
 
@@ -113,8 +115,8 @@ class Turns:
         with self._lock:
             if turn in self._keyed:
                 self._keyed.remove(turn)
+                self._keyed_ended_at = time.monotonic()
                 self._without_keyed.notify_all()
-                self._begin_next(time.monotonic())
 
     def wait_for_keyed(self) -> None:
         """Wait until no caller with a key waits, each of them for a bounded time."""
@@ -126,6 +128,8 @@ class Turns:
                 self._without_keyed.wait(_POLL_SECONDS)
 
     def _is_keyed_waiting(self, now: float) -> bool:
+        if now - self._keyed_ended_at < PAUSE_SECONDS:
+            return True  # its next request is likely on its way
         return any(now - turn.began_at < KEYED_SECONDS for turn in self._keyed)
 
     def _begin_next(self, now: float) -> None:

@@ -25,6 +25,7 @@ def turns(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Turns]:
     """Those of a request, with little patience."""
     monkeypatch.setattr(turns_module, "WAIT_SECONDS", 0.5)
     monkeypatch.setattr(turns_module, "_POLL_SECONDS", 0.05)
+    monkeypatch.setattr(turns_module, "PAUSE_SECONDS", 0.0)
     with app.test_request_context():
         yield Turns()
 
@@ -36,6 +37,16 @@ def test_strangers_wait_while_a_caller_with_a_key_does(turns: Turns) -> None:
     assert refused.value.retry_after == 10
     keyed.end()
     turns.begin(QUESTION, "a").end()
+
+
+def test_strangers_wait_for_the_next_request_with_a_key(
+    turns: Turns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns_module, "PAUSE_SECONDS", 0.2)
+    turns.begin_keyed().end()
+    before = time.monotonic()
+    turns.begin(QUESTION, "a").end()
+    assert 0.15 < time.monotonic() - before < 0.45
 
 
 def test_a_question_of_a_stranger_gives_way_between_its_steps(turns: Turns) -> None:
