@@ -4,7 +4,7 @@ be read, the page is PDFium's plain text.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import SEEK_END, BufferedReader
@@ -29,6 +29,7 @@ from .pdfium import PdfiumText, letters_of, printed_well
 from .xmp import xmp_properties
 
 _MIN_KEPT = read_measure("pages.kept")
+_MIN_UNNOTED = read_measure("pages.noted")
 _END_BYTES = int(read_measure("pages.end"))
 _MAX_NAMED = int(read_measure("pages.named"))
 PLAIN_NOTE = (
@@ -37,6 +38,7 @@ PLAIN_NOTE = (
 )
 UNREAD_NOTE = "Not read, because they are damaged: {pages}."
 LOSS_NOTE = "Letters left out because they {why}: {count:,} ({pages})."
+MISSING_NOTE = "Letters that are printed and could not be read: {count:,} ({pages})."
 _NOTED = (Loss.HIDDEN, Loss.SLANTED, Loss.NO_UNICODE)
 
 
@@ -57,6 +59,10 @@ class PdfPages:
         default_factory=lambda: defaultdict(Counter)
     )
     """How many letters are missing on each page."""
+    printed: int = 0
+    """The letters that PDFium sees on the pages that were read by their layout."""
+    missing: Counter[int] = field(default_factory=Counter)
+    """How many of them were not read on each page."""
 
     def notes(self) -> Iterator[str]:
         """Yield a sentence for each kind of loss."""
@@ -69,6 +75,10 @@ class PdfPages:
             if count := letters.total():
                 pages = _named(sorted(number for number in letters if letters[number]))
                 yield LOSS_NOTE.format(count=count, why=loss, pages=pages)
+        count = self.missing.total()
+        if count > (1 - _MIN_UNNOTED) * self.printed:
+            pages = _named(sorted(+self.missing))
+            yield MISSING_NOTE.format(count=count, pages=pages)
 
 
 def _named(pages: list[int]) -> str:
@@ -130,10 +140,15 @@ def _texts(
     texts = _read(reader, page)
     for number in range(1, pages.count + 1):
         printed = pdfium.text(number)
-        if texts is not None and _is_whole(texts, printed):
+        missing = _missing(texts or (), printed)
+        seen = letters_of(printed).total()
+        if texts is not None and seen - missing >= _MIN_KEPT * seen:
             chosen = texts
         else:
             chosen = _plain(pages, number, pdfium, texts)
+        if chosen is texts:
+            pages.printed += seen
+            pages.missing[number] = missing
         is_next = left_out > 0 and page is not None and chosen is not texts
         for text in chosen:
             text.number = number
@@ -157,9 +172,9 @@ def _read(reader: PdfPageReader, page: DrawnPage | None) -> list[PageText] | Non
         return None
 
 
-def _is_whole(texts: list[PageText], printed: str) -> bool:
-    """Return whether the letters that PDFium sees were read, or left out for a reason
-    that is noted.
+def _missing(texts: Sequence[PageText], printed: str) -> int:
+    """Return how many of the letters that PDFium sees were not read, nor left out for a
+    reason that is noted.
     """
     seen = letters_of(printed)
     read = Counter[str]()
@@ -171,7 +186,7 @@ def _is_whole(texts: list[PageText], printed: str) -> bool:
         # PDFium guesses letters without a value. Signs that nobody can read show it.
         if not printed_well(printed):
             unknown += text.losses[Loss.NO_UNICODE]
-    return (seen & read).total() + unknown >= _MIN_KEPT * seen.total()
+    return max(0, (seen - read).total() - unknown)
 
 
 def _plain(

@@ -13,7 +13,7 @@ from chatbot.library.loaders import read_file
 from chatbot.library.loaders.pdf import PdfLoader, page
 from chatbot.library.loaders.pdf.drawing import DrawnPage, Loss
 from chatbot.library.loaders.pdf.page import PageText, PdfPageReader
-from chatbot.library.loaders.pdf.pages import LOSS_NOTE, PLAIN_NOTE
+from chatbot.library.loaders.pdf.pages import LOSS_NOTE, MISSING_NOTE, PLAIN_NOTE
 from chatbot.library.loaders.pdf.pdfium import letters_of
 from chatbot.library.loaders.pdf.words import Word, page_words
 from tests.library.loaders.pdfs import Page, prose, write
@@ -25,6 +25,22 @@ def loaded_from(path: Path) -> Loaded:
 
 def text_of(folder: Path, *pages: Page) -> str:
     return document_text(loaded_from(write(folder / "r.pdf", pages)).sections)
+
+
+@pytest.mark.parametrize(("lines", "is_noted"), [(20, True), (60, False)])
+def test_letters_that_were_not_read_are_noted_from_two_in_a_hundred_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: int, is_noted: bool
+) -> None:
+    def without_last_line(drawn: DrawnPage) -> list[Word]:
+        words = page_words(drawn)
+        last = max(word.bottom for word in words)
+        return [word for word in words if word.bottom < last]
+
+    monkeypatch.setattr(page, "page_words", without_last_line)
+    text = Page().lines(72, 60, ["Tea is grown on the hills"] * lines, leading=11)
+    path = write(tmp_path / "r.pdf", [text])
+    note = MISSING_NOTE.format(count=20, pages="page 1")
+    assert (note in loaded_from(path).notes) is is_noted
 
 
 BOXES = ("[0 792 612 0]", "[612 0 0 792]", "[612 792 0 0]", "[0 0 0 0]", "[7]")
