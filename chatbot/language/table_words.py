@@ -14,6 +14,7 @@ __all__ = [
     "HeadUnit",
     "is_code",
     "is_part",
+    "is_share",
     "is_table_title",
     "is_total",
     "is_unnamed",
@@ -39,6 +40,7 @@ _TAGS: dict[str, list[str]] = {
     role: sorted(_words(tags)) for role, tags in _TABLE["tags"].items()
 }
 _PARTS = _words(_TABLE["columns"]["parts"])
+_SHARES = _words(_TABLE["columns"]["shares"])
 _TOTALS = _words(_TABLE["columns"]["totals"])
 NAMELESS_SHEETS = _words(_TABLE["columns"]["sheets"])
 """Names that programs give to sheets."""
@@ -137,6 +139,11 @@ def is_part(head: str) -> bool:
     """Return whether a head names a part of what its table counts: "Girls", "Q1"."""
     plain = _plain(head)
     return plain in _PARTS or role_of_head(head) == "value"
+
+
+def is_share(head: str) -> bool:
+    """Return whether a head is that of shares or rates: "Share", "Growth rate"."""
+    return not _SHARES.isdisjoint(_plain(head).split())
 
 
 def is_total(label: str) -> bool:

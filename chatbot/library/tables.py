@@ -22,6 +22,7 @@ from ..language.table_words import (
     TABLE_NUMBER,
     HeadUnit,
     is_part,
+    is_share,
     is_total,
     is_unnamed,
     part_units,
@@ -159,7 +160,7 @@ def _stated(
     """Return the figure of a cell. ``number``: the value and the unit in the cell."""
     value, unit_name = number
     unit = column.unit or row.unit
-    if unit is None and not unit_name:
+    if unit is None and not unit_name and _may_be_in(beside.unit, column.parts):
         unit = beside.unit
     if unit is not None:
         # "$5" below "US$ million": the cell repeats a part of its unit.
@@ -173,6 +174,14 @@ def _stated(
     return Stated(
         heading, ": ".join(labels), value, unit_name, text, years, subject=subject
     )
+
+
+def _may_be_in(unit: HeadUnit | None, heads: Headings) -> bool:
+    """Return whether the unit beside a table may be that of a column: money is none of
+    shares.
+    """
+    is_of_shares = unit is None or unit.name.startswith(("%", "per "))
+    return is_of_shares or not any(map(is_share, heads))
 
 
 def _with_unit(text: str, own_unit: str, unit: HeadUnit) -> str:
@@ -542,10 +551,11 @@ def _years_in(text: str) -> frozenset[int]:
     last = int(until)
     if len(until) < 4:
         last += first // 10 ** len(until) * 10 ** len(until)
-    # A month, as in 2023-04, and spans that are too long are no span of years.
-    if first < last <= first + 10:
-        return frozenset(range(first, last + 1))
-    return frozenset({first})
+    if last > first + 10:
+        # The figure is of no one year.
+        return frozenset()
+    # A month, as in 2023-04, is no span of years.
+    return frozenset(range(first, max(first, last) + 1))
 
 
 def _number(text: str, comma: bool) -> tuple[Decimal, str] | None:

@@ -199,6 +199,25 @@ def test_columns_of_parts_and_years_are_no_subjects(tmp_path: Path) -> None:
     assert {subject for subject, *_ in facts(table)} == {""}
 
 
+def test_a_unit_and_a_span_beside_a_table_are_not_those_of_every_figure(
+    tmp_path: Path,
+) -> None:
+    table = sheet_table(
+        tmp_path,
+        ["Sources of funds, 1900-2008"],
+        ["(billions of pesos)"],
+        ["Source", "Amount", "Share"],
+        ["Loans", 1.5, 60],
+        ["Taxes", 1, 40],
+    )
+    assert [(value, unit, year) for *_, value, unit, year in facts(table)] == [
+        (1_500_000_000, "pesos", None),
+        (60, "", None),
+        (1_000_000_000, "pesos", None),
+        (40, "", None),
+    ]
+
+
 def test_lines_about_a_csv_table_stand_above_and_below_it(tmp_path: Path) -> None:
     content = (
         "Production par culture\n(en milliers de tonnes)\n\n"
