@@ -8,7 +8,7 @@ them apart inside the table, never by its whole path of headings.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, partial
@@ -48,6 +48,10 @@ _LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
 _ASIDE = re.compile(r"\([^()]*\)")
 Words = frozenset[str]
 FiguresByRow = dict[str, list[ReportedFigure]]
+ColumnScore = tuple[bool, bool, float, float, int, int]
+"""Named whole; a share that is asked for; the weights of its words, beside those of the
+title and among them; headings not named, and words left out, both negative.
+"""
 
 
 @dataclass(frozen=True)
@@ -370,17 +374,8 @@ class RowReader:
         if first.lacking and any(asked.are_all_in(table) for table in tables):
             # What it lacks tells the row that is meant from this one.
             return []
-        for _, cell in cells[1:]:
-            row = cell.figures[0].subject
-            # Two rows are meant, or either.
-            is_as_good = cell.score == first.score and not _says_the_same(cell, first)
-            terms = set(asked.terms(row))
-            is_meant = not first.lacking.isdisjoint(terms)
-            own = set(asked.terms(first.figures[0].subject))
-            if asked.names(row) and not (terms <= own or own <= terms):
-                is_meant = True
-            if row != first.figures[0].subject and (is_as_good or is_meant):
-                return []
+        if any(_is_rival(asked, cell, first) for _, cell in cells[1:]):
+            return []
         return cells
 
     def tell(
@@ -425,16 +420,13 @@ class RowReader:
         of_groups = any(_asks_for_groups(asked, line) for line in lines)
         rows: FiguresByRow = defaultdict(list)
         covered: dict[str, int] = defaultdict(int)
-        for figure, passage in figures:
-            if figure.label != label or _is_whole(figure, passage, asked):
+        for (figure, passage), line in zip(figures, lines, strict=True):
+            is_in_column = _is_under(figure, label, unit)
+            if not is_in_column or _is_subtotal(line) != of_groups:
                 continue
-            if figure.unit != unit and "%" in {unit, figure.unit}:
-                # A share beside the number, under the same heading.
+            if _is_whole(figure, passage, asked):
                 continue
             subject = figure.subject
-            line = passage.line_of(figure)
-            if _is_subtotal(line) != of_groups:
-                continue
             words = asked.within(passage.chunk.section, line)
             covered[subject] = max(len(words), covered[subject])
             rows[subject].append(figure)
@@ -451,10 +443,8 @@ class RowReader:
         named = _without_contained(asked, named)
         by_subject = _without_sum(by_subject)
         if not by_subject:
-            # Each row is a year.
-            for figure, _ in figures:
-                if figure.label == label and figure.year:
-                    by_subject[str(figure.year)] = [figure]
+            of_label = [figure for figure, _ in figures if figure.label == label]
+            by_subject = _by_year(of_label)
         return IndicatorFigures(heading, label, by_subject), named
 
     def _under(
@@ -497,6 +487,23 @@ def _cell(asked: AskedWords, table: RowFigures) -> AskedFigures | None:
         # The row may be one that is not here.
         return None
     return AskedFigures(figures, lacking, (-len(lacking), length, score))
+
+
+def _is_rival(asked: AskedWords, cell: AskedFigures, first: AskedFigures) -> bool:
+    """Return whether the row of a cell may be meant instead of the first one's, or
+    beside it.
+    """
+    row = cell.figures[0].subject
+    other = first.figures[0].subject
+    if row == other:
+        return False
+    terms = set(asked.terms(row))
+    own = set(asked.terms(other))
+    if asked.names(row) and not (terms <= own or own <= terms):
+        return True
+    if not first.lacking.isdisjoint(terms):
+        return True
+    return cell.score == first.score and not _says_the_same(cell, first)
 
 
 def _says_the_same(cell: AskedFigures, other: AskedFigures) -> bool:
@@ -578,32 +585,10 @@ def _best_columns(
     weights = _weights(asked, table)
     in_title = asked.of_all(table.context)
     best: list[ReportedFigure] = []
-    best_score = (False, False, 0.0, 0.0, 0, 0)
+    best_score: ColumnScore = (False, False, 0.0, 0.0, 0, 0)
     for figure in figures:
-        path = table.path_of(figure)
-        weight = 0.0
-        of_title = 0.0
-        for word in asked.of_all(*path, figure.unit):
-            if word in in_title:
-                of_title += weights[word]
-            else:
-                weight += weights[word]
-        unnamed = 0
-        for heading in path:
-            if not asked.terms(heading):
-                # "No": it has no weight of its own.
-                weight += asked.names(heading)
-            unnamed += not asked.of_all(heading)
-        left_out = 0
-        if not unnamed:
-            left_out = len(set(asked.terms(" ".join(path))) - asked.every)
-        score = (
-            bool(path) and asked.names(path[-1]),
-            asked.wants_share and figure.unit == "%",
-            round(weight, 6),
-            round(of_title, 6),
-            -unnamed,
-            -left_out,
+        score = _column_score(
+            asked, table.path_of(figure), figure.unit, weights, in_title
         )
         if not best or score > best_score:
             best = []
@@ -611,13 +596,38 @@ def _best_columns(
         if score == best_score:
             best.append(figure)
     named = sum(best_score[2:4])
-    if (
-        named == 0
-        and not best_score[0]
-        and len({figure.indicator for figure in figures}) > 1
-    ):
+    is_named = best_score[0] or named > 0
+    if not is_named and len({figure.indicator for figure in figures}) > 1:
         return [], 0.0
     return best, named
+
+
+def _column_score(
+    asked: AskedWords,
+    path: Texts,
+    unit: str,
+    weights: Mapping[str, float],
+    in_title: Words,
+) -> ColumnScore:
+    """Return how well a question names a column."""
+    words = asked.of_all(*path, unit)
+    weight = sum(weights[word] for word in words - in_title)
+    # "No": it has no weight of its own.
+    bare = [heading for heading in path if not asked.terms(heading)]
+    weight += sum(map(asked.names, bare))
+    of_title = sum(weights[word] for word in words & in_title)
+    unnamed = sum(not asked.of_all(heading) for heading in path)
+    left_out = 0
+    if not unnamed:
+        left_out = len(set(asked.terms(" ".join(path))) - asked.every)
+    return (
+        bool(path) and asked.names(path[-1]),
+        asked.wants_share and unit == "%",
+        round(weight, 6),
+        round(of_title, 6),
+        -unnamed,
+        -left_out,
+    )
 
 
 def _weights(asked: AskedWords, table: RowFigures) -> dict[str, float]:
@@ -688,6 +698,20 @@ def _without_sum(by_subject: FiguresByRow) -> FiguresByRow:
                 continue
             return {name: rows for name, rows in by_subject.items() if name != subject}
     return by_subject
+
+
+def _by_year(figures: Sequence[ReportedFigure]) -> FiguresByRow:
+    """Return the figures of a table each row of which is a year."""
+    return {str(figure.year): [figure] for figure in figures if figure.year}
+
+
+def _is_under(figure: ReportedFigure, label: str, unit: str) -> bool:
+    """Return whether a figure is of a column: a share beside the number may have its
+    heading.
+    """
+    if figure.label != label:
+        return False
+    return figure.unit == unit or "%" not in {unit, figure.unit}
 
 
 def _is_subtotal(line: str) -> bool:

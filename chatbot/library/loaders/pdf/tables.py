@@ -633,23 +633,30 @@ def _with_labels_beside(
     outside = [
         word for word in words if word.x1 < left + _SAME and id(word) not in used
     ]
-    beside: list[list[Word]] = []
-    labels: list[_Cell] = []
-    for row in grid:
-        boxes = [box for _, box in row if box]
-        low = min(box[1] for box in boxes)
-        high = max(box[3] for box in boxes)
-        label_words = [word for word in outside if low < word.y < high]
-        beside.append(label_words)
-        x0 = min((word.x0 for word in label_words), default=left)
-        labels.append((_joined(label_words), (x0, low, left, high)))
+    beside = [_words_beside(row, outside) for row in grid]
     count = sum(map(len, beside))
     if not count or count > _MAX_LABEL_WORDS * len(list(filter(None, beside))):
         return grid, spans
-    used.update(id(word) for word in chain.from_iterable(beside))
-    x0 = min(box[0] for _, box in labels if box)
-    labelled = [[cell, *row] for cell, row in zip(labels, grid, strict=True)]
+    labels = list(chain.from_iterable(beside))
+    used.update(map(id, labels))
+    x0 = min(word.x0 for word in labels)
+    labelled: list[list[_Cell]] = []
+    for row, label_words in zip(grid, beside, strict=True):
+        low, high = _heights_of(row)
+        labelled.append([(_joined(label_words), (x0, low, left, high)), *row])
     return labelled, [(x0, left), *spans]
+
+
+def _words_beside(row: Sequence["_Cell"], words: Sequence[Word]) -> list[Word]:
+    """Return the words that stand at the height of a row."""
+    low, high = _heights_of(row)
+    return [word for word in words if low < word.y < high]
+
+
+def _heights_of(row: Sequence["_Cell"]) -> Span:
+    """Return the top and the bottom of a row of cells."""
+    boxes = [box for _, box in row if box]
+    return min(box[1] for box in boxes), max(box[3] for box in boxes)
 
 
 def _has_all_borders(bordered: Table, rules: Sequence[Rule]) -> bool:
