@@ -441,16 +441,19 @@ class CountryEvidence:
         if self._row_country is not None:
             yield self._row_country, "first pages", self.rows[0]
         for code in self.mentions:
-            is_alone = self.mentions.total() < MIN_MENTIONS and bool(self.marks)
-            is_doubtful = self._is_namesake(code) or is_alone
-            if not self._is_most_named(code) and not self._is_twice_named(code):
-                continue
-            if is_doubtful and not self._places_agree(code):
-                continue
-            yield code, "first pages", _sentence_with(self.text, code)
+            if self._is_likely(code):
+                yield code, "first pages", _sentence_with(self.text, code)
         for code, marks in self.marks.items():
             if self._has_its_places(code):
                 yield code, "places", ", ".join(marks)
+
+    def _is_likely(self, code: str) -> bool:
+        """Return whether the text names the country most, and no doubt is left."""
+        if not self._is_most_named(code) and not self._is_twice_named(code):
+            return False
+        is_alone = self.mentions.total() < MIN_MENTIONS and bool(self.marks)
+        is_doubtful = self._is_namesake(code) or is_alone
+        return not is_doubtful or self._places_agree(code)
 
     def _is_twice_named(self, code: str) -> bool:
         count = self.mentions[code]

@@ -197,22 +197,19 @@ class Judge:
             return "answers"
         needed, names = self._asked(question)
         is_advice = self._is_advice(question, needed, hits[0])
-        is_said = partial(self._is_said, question, needed)
-        if not is_advice and any(map(is_said, hits[:JUDGED_HITS])):
-            return "answers"
-        if not is_advice and self._is_covered(question, hits):
+        if not is_advice and self._is_covered(question, needed, hits):
             return "answers"
         language = language_of(question.text, self.language)
         closeness = (nearness(hits) - floor) / (threshold - floor)
         loss = partial(self._loss, question, needed, names, is_advice)
-        if language != self.language and self.embedder.multilingual:
-            return "answers" if closeness >= ANSWERS else "closest"
         if language != self.language:
-            # It is near by a few equal words: only these count.
-            is_same = language_of(hits[0].chunk.text) == language
-            is_close = is_same and 1 - loss(hits) >= ANSWERS
-            is_told = is_close and self._told_positions(question, needed, hits)
-            return "answers" if is_told else "closest"
+            is_near = closeness >= ANSWERS
+            if not self.embedder.multilingual:
+                # It is near by a few equal words: only these count.
+                is_same = language_of(hits[0].chunk.text) == language
+                is_near = is_same and 1 - loss(hits) >= ANSWERS
+                is_near = is_near and bool(self._told_positions(question, needed, hits))
+            return "answers" if is_near else "closest"
         of_all = loss(hits)
         if of_all and closeness - of_all < CLOSEST:
             without_names = partial(self._loss, question, needed, set(), is_advice)
@@ -222,11 +219,16 @@ class Judge:
                 return "answers"
         return "closest"
 
-    def _is_covered(self, question: Reading, hits: Sequence[SearchHit]) -> bool:
-        """Return whether one of the passages that are quoted whole, of the report of
-        the first one, has all that the question says. Where headings name figures,
-        they say more than the words.
+    def _is_covered(
+        self, question: Reading, needed: set[str], hits: Sequence[SearchHit]
+    ) -> bool:
+        """Return whether a sentence of the first hits has all that is asked, or one of
+        the passages that are quoted whole, of the report of the first one. Where
+        headings name figures, they say more than the words of a passage.
         """
+        for hit in hits[:JUDGED_HITS]:
+            if self._is_said(question, needed, hit):
+                return True
         if hits[0].heading_score is not None:
             return False
         terms = analyzer_for(question.text, self.language).terms

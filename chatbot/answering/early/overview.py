@@ -57,10 +57,7 @@ class Overview:
         turn.is_foreign = False
         subject = str(record.metadata.get(COUNTRY) or record.title)
         of_report = Scope.of({DOCUMENT: Values((record.name,))})
-        table = self.figures.key_figures(turn, of_report, [subject])
-        if table is not None and list(table.things) == [subject]:
-            # A number without a name: the hour of a meeting.
-            table = None
+        table = self._key_figures(turn, of_report, subject)
         of_table = self.figures.passages_of(table) if table is not None else []
         shown = distinct([*of_table, *hits])
         if turn.has_model:
@@ -73,6 +70,15 @@ class Overview:
             chapters = list(dict.fromkeys(named))
         writer = _QuotedOverview(self.desk, table, chapters, sentences)
         return writer.write_from(turn, shown)
+
+    def _key_figures(self, turn: Turn, scope: Scope, subject: str) -> Rendered | None:
+        """Return the table of key figures; None where its only number has no name, as
+        the hour of a meeting.
+        """
+        table = self.figures.key_figures(turn, scope, [subject])
+        if table is not None and list(table.things) == [subject]:
+            return None
+        return table
 
 
 class _QuotedOverview(Prose):
