@@ -34,10 +34,10 @@ from ..domain.scope import Condition, Range, Values
 from ..language.country_names import country_key
 from ..language.groups import group_named
 from ..language.reported_figures import year_of
-from ..language.units import read_unit
+from ..language.units import PERCENT, read_unit
 from ..questions.reading import COUNTRY, YEAR, members_of
 from ..questions.sides import MAX_SIDES
-from .figure_steps import PERCENT, in_unit, run
+from .figure_steps import in_unit, run
 from .figure_tables import FigureTables, IndicatorFigures
 
 

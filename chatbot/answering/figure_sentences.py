@@ -23,7 +23,7 @@ from ..language.countries import country_code
 from ..language.markdown import escape_markdown
 from ..language.words import Say, counted
 from ..questions.reading import list_in_words
-from .figure_steps import filtered_column, in_unit
+from .figure_steps import compared_columns, filtered_column, in_unit
 from .figure_words import MOST_COLUMNS, MOST_LISTED
 
 COMPARED = {
@@ -171,9 +171,10 @@ def _filtered(step: Filter, table: FigureTable, say: Say) -> str:
         value = f"{step.times.normalize():f} × {step.indicator}"
     if step.compare == "between" and step.upper is not None and step.value is not None:
         value = f"{step.value.normalize():f} - {in_unit(step.upper, unit)}"
-    listed = numbered(table, say, number) or say("none")
+    columns = compared_columns(step, table)
+    listed = numbered(table, say, *columns) or say("none")
     if len(table.rows) == 1:
-        listed = _first(table, say, number)
+        listed = _in_line(table, table.rows[0], columns, say, ", ")
     return say(
         COMPARED[key],
         name=escape_markdown(table.columns[number].indicator),
@@ -197,22 +198,34 @@ def _ranked(step: Rank, table: FigureTable, say: Say) -> str:
     return f"{sentence} {listed}{numbered(table, say)}"
 
 
-def _first(table: FigureTable, say: Say, column: int = 0) -> str:
-    row = table.rows[0]
-    return f"{escape_markdown(row.subject)}, {cell_text(row.cells[column], say)}"
+def _first(table: FigureTable, say: Say) -> str:
+    return _in_line(table, table.rows[0], (0,), say, ", ")
 
 
-def numbered(table: FigureTable, say: Say, column: int = 0) -> str:
+def numbered(table: FigureTable, say: Say, column: int = 0, *beside: int) -> str:
     """Return the figures of a column as a numbered list, a blank line before it; "" of
-    an empty table.
+    an empty table. ``beside``: columns whose figures follow with their names.
     """
     lines: list[str] = []
     for row in table.rows[:MOST_LISTED]:
-        cell = row.cells[column]
-        if cell is not None:
-            shown = f"{escape_markdown(row.subject)}: {cell_text(cell, say)}"
+        if row.cells[column] is not None:
+            shown = _in_line(table, row, (column, *beside), say, ": ")
             lines.append(f"{len(lines) + 1}. {shown}")
     return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def _in_line(
+    table: FigureTable, row: FigureRow, columns: Sequence[int], say: Say, mark: str
+) -> str:
+    """Return a subject with its figure, and behind it those of further columns with
+    their names: "Jordan: 4.5% of GDP [1]; Education expenditure: 3.5% of GDP [2]".
+    """
+    column, *beside = columns
+    parts = [f"{escape_markdown(row.subject)}{mark}{cell_text(row.cells[column], say)}"]
+    for other in beside:
+        name = escape_markdown(table.columns[other].indicator)
+        parts.append(f"{name}: {cell_text(row.cells[other], say)}")
+    return "; ".join(parts)
 
 
 def side_by_side(table: FigureTable, say: Say) -> str:

@@ -26,9 +26,8 @@ from ..domain.figure_query import (
     Ratio,
     ShareOf,
 )
-from ..language.units import convert, is_convertible, read_unit
+from ..language.units import PERCENT, convert, is_convertible, read_unit
 
-PERCENT = "%"
 POINTS = "percentage points"
 TIMES = "times"
 CURRENCY_SIGNS = {"$", "€", "£"}
@@ -355,6 +354,16 @@ def filtered_column(step: Filter, grid: FigureTable) -> int:
     if step.indicator and step.value is not None:
         return _column_of(step.indicator, grid)
     return 0
+
+
+def compared_columns(step: Filter, grid: FigureTable) -> tuple[int, ...]:
+    """Return that position, and that of the column whose figures it is compared with
+    where that is another indicator.
+    """
+    column = filtered_column(step, grid)
+    if step.value is None and step.indicator:
+        return column, _column_of(step.indicator, grid)
+    return (column,)
 
 
 def _filter(step: Filter, grid: FigureTable) -> FigureTable:

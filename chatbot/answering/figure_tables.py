@@ -19,7 +19,7 @@ from ..domain.figures import Indicators, ReportedFigure, indicator_name
 from ..domain.request import RequestContext
 from ..domain.scope import Condition, Value, Values
 from ..language.reported_figures import year_of
-from ..language.units import read_unit
+from ..language.units import PERCENT, read_unit
 from ..questions.kinds import main_things
 from ..questions.operations import read_units, says_nothing, says_people
 from ..search.indicators import REST, TOTAL, IndicatorIndex
@@ -574,11 +574,32 @@ def _share(some: frozenset[str], others: frozenset[str]) -> float:
 
 
 def _in_usual_unit(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:
-    """Return the figures in the unit that most have."""
+    """Return the figures in the unit that most have; of shares those of the whole that
+    most reports name first, since a share of GDP and one of the budget do not compare.
+    """
     figures = list(figures)
     units = Counter(figure.unit for figure in figures)
     usual = max(units, key=lambda unit: units[unit], default="")
-    return [figure for figure in figures if figure.unit == usual]
+    figures = [figure for figure in figures if figure.unit == usual]
+    named_first: dict[str, str] = {}
+    for figure in figures:
+        whole = _whole_of(figure)
+        if whole:
+            named_first.setdefault(figure.document_id, whole)
+    wholes = Counter(named_first.values())
+    usual_whole = max(wholes, key=lambda whole: wholes[whole], default="")
+    return [figure for figure in figures if _whole_of(figure) in {"", usual_whole}]
+
+
+def _whole_of(figure: ReportedFigure) -> str:
+    """Return the last word of what a figure in per cent is a share of: "gdp" of "2.3%
+    of GDP". "" where it does not say.
+    """
+    if figure.unit != PERCENT:
+        return ""
+    _, _, behind = figure.text.partition(PERCENT)
+    words = _WORD.findall(behind.partition("(")[0].casefold())
+    return words[-1] if words else ""
 
 
 def _by_subject(

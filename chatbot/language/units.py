@@ -14,6 +14,7 @@ from .figures import ANY_SCALE, SCALES
 ZERO_CELSIUS_IN_FAHRENHEIT = Decimal(32)
 """°F at 0 °C: the one pair of units with different zeros."""
 PEOPLE = "people"
+PERCENT = "%"
 _PER = re.compile(
     r"\s*/\s*|\s+(?:per|for (?:each|every)|por|par|لكل)\s+", re.IGNORECASE
 )

@@ -331,3 +331,28 @@ def test_a_filter_of_another_column_names_that() -> None:
     words = in_words(query, table, in_english)
     assert words.startswith("Unemployment rate is above 5% in 2 of ")
     assert "Peru: 9" in words
+
+
+def of_whole(subject: str, heading: str, value: str, year: int, whole: str) -> Any:
+    share = figure(subject, heading, value, year, 2025)
+    return replace(share, text=f"{share.text} {whole}")
+
+
+def test_a_share_of_gdp_is_not_compared_with_one_of_the_budget() -> None:
+    shares = [
+        of_whole("Kenya", "Schools", "4", 2022, "of GDP"),
+        of_whole("Kenya", "Schools", "28.5", 2025, "national budget"),
+        of_whole("Mali", "Schools", "4.2", 2023, "of GDP"),
+        of_whole("Mali", "Schools", "17.8", 2024, "national budget"),
+        of_whole("Kenya", "Army", "1.1", 2024, "of GDP"),
+        of_whole("Mali", "Army", "4.3", 2024, "of GDP"),
+    ]
+    step = {"op": "filter", "compare": ">", "indicator": "Schools"}
+    query = FigureQuery.model_validate(
+        {"indicators": ["Army", "Schools"], "steps": [step]}
+    )
+    table = queries(*shares).run(query, Scope())
+    assert values(table) == {"Mali": [4.3, 4.2]}
+    # Both figures of the comparison are named.
+    words = in_words(query, table, in_english)
+    assert "Mali, 4.3% of GDP (2024) [1]; Schools: 4.2% of GDP (2023) [2]" in words
