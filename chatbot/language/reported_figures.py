@@ -256,40 +256,18 @@ def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Sta
     """
     if not items:
         return []
-    (shared, row), *others = items
-    labelled = [labels for labels, _ in others if labels]
-    is_named = len(shared) == 1 and not _DIGIT.search(row)
-    if is_named and others and len(labelled) == len(others):
-        # "Source: Loans; 2020: 268.8; Share: 23.3%"
-        items = []
-        for labels, words in others:
-            items.append(([row, *labels], words))
-    if labelled:
-        shared = []
     of_row = led = frozenset[int]()
     statements: list[Stated] = []
-    for labels, words in items:
-        names = list[str]()
-        years = frozenset[int]()
-        for name in labels or shared:
-            match = _LED_BY_YEAR.fullmatch(name)
-            if match is None:
-                names.append(name)
-                continue
-            # A column for each year: "2018", "2018 Men".
-            years = frozenset({int(match["year"])})
-            if match["rest"]:
-                names.append(match["rest"])
-        if re.fullmatch(_YEAR, words) and (
-            not names or _YEAR_COLUMN.fullmatch(names[-1])
-        ):
+    for labels, words in _share_labels(items):
+        names, years = _names_and_years(labels)
+        if _is_year_of_row(names, words):
             of_row = frozenset({int(words)})
-        else:
-            if years and names:
-                led = years
-            elif years:
-                led = frozenset()
-            statements += _item(names, words, years or led, comma)
+            continue
+        if years and names:
+            led = years
+        elif years:
+            led = frozenset()
+        statements += _item(names, words, years or led, comma)
     _take_year_of_end(statements)
     if not of_row:
         return statements
@@ -298,6 +276,49 @@ def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Sta
         years = figure.years or of_row
         dated.append(figure._replace(years=years))
     return dated
+
+
+def _share_labels(
+    items: Sequence[tuple[list[str], str]],
+) -> Iterator[tuple[list[str], str]]:
+    """The items of one line with the labels and names that they have from its first."""
+    (shared, row), *others = items
+    labelled = [labels for labels, _ in others if labels]
+    is_named = len(shared) == 1 and not _DIGIT.search(row)
+    if is_named and others and len(labelled) == len(others):
+        # "Source: Loans; 2020: 268.8; Share: 23.3%"
+        for labels, words in others:
+            yield [row, *labels], words
+        return
+    if labelled:
+        yield from items
+        return
+    for labels, words in items:
+        yield labels or shared, words
+
+
+def _names_and_years(labels: Sequence[str]) -> tuple[list[str], frozenset[int]]:
+    """Split the labels of an item into names and the year of its column: "2018", "2018
+    Men".
+    """
+    names: list[str] = []
+    years = frozenset[int]()
+    for label in labels:
+        match = _LED_BY_YEAR.fullmatch(label)
+        if match is None:
+            names.append(label)
+            continue
+        years = frozenset({int(match["year"])})
+        if match["rest"]:
+            names.append(match["rest"])
+    return names, years
+
+
+def _is_year_of_row(names: Sequence[str], words: str) -> bool:
+    """Tell whether an item is the year of a row: "Year: 2020", or nothing but it."""
+    if not re.fullmatch(_YEAR, words):
+        return False
+    return not names or bool(_YEAR_COLUMN.fullmatch(names[-1]))
 
 
 def _take_year_of_end(statements: list[Stated]) -> None:

@@ -151,6 +151,13 @@ class FirstPages:
             return title, "title"
         if not is_name and not names_part(title) and not says_nothing(title):
             return title, "title"
+        line = self._running_head()
+        if line:
+            return line, "running head"
+        return None
+
+    def _running_head(self) -> str:
+        """Return the first margin that is a title, "" if none is."""
         for margin in self.loaded.margins:
             # "First page, next page" are links, "Series No 12" is no title.
             if margin.lower().count("page") > 1 or _SERIES.search(margin):
@@ -159,8 +166,8 @@ class FirstPages:
             if len(_SMALL_CAPITALS.findall(line)) > 1:
                 line = line.capitalize()
             if _is_title(line):
-                return line, "running head"
-        return None
+                return line
+        return ""
 
     def _labelled_title(self) -> str:
         """Return the title of a list of properties, "" if there is none."""
@@ -239,12 +246,7 @@ class FirstPages:
         """Yield years, the likeliest first; ``published``: the date of publication."""
         likely: list[tuple[int, str, str]] = []
         for place, lines in self.places(title).items():
-            named: dict[int, str] = {}
-            for line in lines:
-                if place == "title block" and _is_statement(line):
-                    continue
-                for year in years_in(without_cells(line)):
-                    named[year] = line
+            named = _years_of_place(place, lines)
             # Of several years in the title, the one that another place names alone is
             # the document's.
             years = list(named)
@@ -261,8 +263,9 @@ class FirstPages:
             year, place, line = likely[-1]
             yield _year(year, place, line, taken=False)
         if published is not None:
-            for year in years_in(str(published.value)):
-                words = published.words or str(published.value)
+            date = str(published.value)
+            for year in years_in(date):
+                words = published.words or date
                 yield _year(year, published.origin, words, taken=False)
         yield from self._years_of_text()
 
@@ -459,6 +462,17 @@ def _year(year: int, place: str, words: str, *, taken: bool) -> Proposal:
         taken=taken,
         words=clip_words(words),
     )
+
+
+def _years_of_place(place: str, lines: Iterable[str]) -> dict[int, str]:
+    """Return the years in the lines of a place, each with the last line that has it."""
+    named: dict[int, str] = {}
+    for line in lines:
+        if place == "title block" and _is_statement(line):
+            continue
+        for year in years_in(without_cells(line)):
+            named[year] = line
+    return named
 
 
 def _is_statement(line: str) -> bool:

@@ -5,7 +5,7 @@ folder's `manifest.json`, and the last word of a person (flags, form fields, edi
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
@@ -32,6 +32,7 @@ from ..domain.documents import (
     NO_PUBLICATION,
     Proposal,
     Publication,
+    Section,
     common_fields,
 )
 from ..domain.errors import InvalidRequestError, LoadError
@@ -54,6 +55,8 @@ MAX_LABEL_CHARACTERS = 60
 MAX_LABELS = 30
 NEEDED = ("title", "collection", *CHUNKING)
 """Fields that every report has: null means the value of the file or the settings."""
+CountrySpelling = Callable[[str], str]
+"""Returns a country as the data spells it; raises InvalidRequestError."""
 _WHOLE = re.compile(r"-?\d{1,6}")
 
 
@@ -362,65 +365,98 @@ def make_document(
     of_parts = set(chain.from_iterable(map(attrgetter("metadata"), loaded.sections)))
     proposed = () if source.listed else propose(loaded, source.path, titles)
     sure = {one.field: one.value for one in proposed if one.taken}
+    of_file = _file_metadata(source, loaded, countries)
     metadata = {
         name: sure[name] for name in METADATA if name in sure and name not in of_parts
     }
-    of_file = {**loaded.metadata, **source.metadata}
-    named = {
-        name: of_file[name] for name in ("country_name", "year") if name in of_file
-    }
-    try:
-        metadata |= of_file | check_overrides(parse(About, named), countries=countries)
-    except InvalidRequestError as error:
-        raise LoadError(f"{source.path.name}: {error.message}") from error
-    metadata |= {
-        name: stated[name] for name in METADATA if stated.get(name) is not None
-    }
-    if country := metadata.get("country_name"):
-        metadata["country_name"] = spelled(str(country))
-    metadata = {
-        name: value
-        for name, value in metadata.items()
-        if name not in stated or stated[name] is not None
-    }
-    name = loaded.title
-    if says_nothing(name) or names_part(name):
-        name = source.path.stem
-    title = stated.get("title") or source.title or str(sure.get("title") or name)
-    labels = (
-        (stated["labels"] or ())
-        if "labels" in stated
-        else (*loaded.labels, *source.labels)
-    )
-    description = source.description or loaded.description
+    metadata = _with_stated(metadata | of_file, stated, spelled)
     if "year" in {**of_file, **stated} and not of_parts & set(METADATA):
         metadata = typed(metadata, stated, proposed)
+    labels = stated.get("labels", [*loaded.labels, *source.labels]) or []
+    description = source.description or loaded.description
+    description = stated.get("description", description) or ""
+    title = stated.get("title") or source.title or _read_title(source, loaded, sure)
     values = common_fields(Document, loaded) | {
         "title": title,
         "name": title,
         "metadata": metadata,
+        "labels": tuple(dict.fromkeys(labels)),
+        "description": description,
+        "sections": _spelled_sections(loaded.sections, spelled),
+        "proposed": _spelled_proposals(proposed, spelled),
+        "publication": publication_of(source, sure, stated),
     }
-    values["labels"] = tuple(dict.fromkeys(labels))
-    values["description"] = (
-        (stated["description"] or "") if "description" in stated else description
-    )
-    sections = []
-    for section in loaded.sections:
-        if section.metadata.get("country_name"):
-            country = spelled(str(section.metadata["country_name"]))
-            about = {**section.metadata, "country_name": country}
-            section = replace(section, metadata=about)  # noqa: PLW2901
-        sections.append(section)
-    values["sections"] = tuple(sections)
-    spelled_proposals = []
-    for proposal in proposed:
-        if proposal.field == "country_name":
-            country = spelled(str(proposal.value))
-            proposal = replace(proposal, value=country)  # noqa: PLW2901
-        spelled_proposals.append(proposal)
-    values["proposed"] = tuple(spelled_proposals)
-    values["publication"] = publication_of(source, sure, stated)
     return Document(id=document_id(source.identity), source=source.identity, **values)
+
+
+def _file_metadata(
+    source: Source, loaded: Loaded, countries: Sequence[Value]
+) -> dict[str, Any]:
+    """Return what the file and its manifest state. Raises LoadError."""
+    stated = {**loaded.metadata, **source.metadata}
+    checked = {
+        name: stated[name] for name in ("country_name", "year") if name in stated
+    }
+    try:
+        return stated | check_overrides(parse(About, checked), countries=countries)
+    except InvalidRequestError as error:
+        raise LoadError(f"{source.path.name}: {error.message}") from error
+
+
+def _with_stated(
+    metadata: Mapping[str, Any], stated: Mapping[str, Any], spelled: CountrySpelling
+) -> dict[str, Value]:
+    """Return the metadata with a person's values, of which null removes one."""
+    described = dict(metadata)
+    for name in METADATA:
+        if stated.get(name) is not None:
+            described[name] = stated[name]
+    if country := described.get("country_name"):
+        described["country_name"] = spelled(str(country))
+    for name, value in stated.items():
+        if value is None:
+            described.pop(name, None)
+    return described
+
+
+def _read_title(source: Source, loaded: Loaded, sure: Mapping[str, Value]) -> str:
+    """Return the title that the content gives, or the file's name where that names no
+    document. ``sure``: what the content says beyond doubt.
+    """
+    if sure.get("title"):
+        return str(sure["title"])
+    title = loaded.title
+    if says_nothing(title) or names_part(title):
+        return source.path.stem
+    return title
+
+
+def _spelled_sections(
+    sections: Iterable[Section], spelled: CountrySpelling
+) -> tuple[Section, ...]:
+    """Return the sections with their countries as the data spells them."""
+    result = []
+    for section in sections:
+        country = section.metadata.get("country_name")
+        if not country:
+            result.append(section)
+            continue
+        metadata = {**section.metadata, "country_name": spelled(str(country))}
+        result.append(replace(section, metadata=metadata))
+    return tuple(result)
+
+
+def _spelled_proposals(
+    proposed: Iterable[Proposal], spelled: CountrySpelling
+) -> tuple[Proposal, ...]:
+    """Return the proposals with their countries as the data spells them."""
+    result = []
+    for proposal in proposed:
+        if proposal.field != "country_name":
+            result.append(proposal)
+            continue
+        result.append(replace(proposal, value=spelled(str(proposal.value))))
+    return tuple(result)
 
 
 def publication_of(

@@ -417,26 +417,20 @@ def _row_facts(
     """Return what a row's labels, and its columns without figures, say of the rest."""
     depth = group_depth(table, row)
     groups = row.path[:depth]
-    texts = defaultdict[str, list[str]](list)
-    for label, role in zip(row.path[depth:], roles.labels, strict=False):
-        if label:
-            texts[role].append(label)
-    for text, role in zip(row.texts, roles.columns, strict=True):
-        if text and role not in FIGURES:
-            texts[role].append(text)
+    texts = _texts_by_role(row, depth, roles)
     subjects = [*texts["country"], *texts["name"], *texts["place"]]
     key = row.path[depth:][roles.key :][:1]
     if roles.key is not None and any(key) and not is_total(key[0]):
         # The other names say where it is.
         subjects = [key[0]]
-    items = texts["item"]
     unit = None
     for text in texts["unit"]:
         unit = read_unit(text, sure=True)
     years = frozenset[int]()
     for text in texts["year"]:
         years = years or _years_in(text)
-    parts = list(filterfalse(is_total, texts["breakdown"]))
+    parts = tuple(filterfalse(is_total, texts["breakdown"]))
+    items = texts["item"]
     if texts["indicator"]:
         name = texts["indicator"][-1]
         rest, unit_of_name = part_units(name)
@@ -446,22 +440,45 @@ def _row_facts(
     if not _rows_are_items(table, roles, texts):
         subject = _subject(groups, subjects, names)
         return _RowFacts(subject, (*items, *parts), False, years, unit)
-    counted_parts: list[str] = []
-    title = _title_of(table)
-    if table.title and not groups and "item" not in roles.labels:
+    facts = _RowFacts("", parts, True, years, unit)
+    facts = _with_names(facts, (*groups, *subjects, *items))
+    is_part_of_title = table.title and not groups and "item" not in roles.labels
+    if is_part_of_title or not facts.parts:
         # "Cocoa beans" below "Exports": the label alone does not say what is counted.
-        counted_parts.append(title)
-    for name in (*groups, *subjects, *items):
+        facts = replace(facts, parts=(_title_of(table), *facts.parts))
+    return replace(facts, parts=tuple(filter(None, facts.parts)))
+
+
+def _texts_by_role(
+    row: TableRow, depth: int, roles: _Roles
+) -> defaultdict[str, list[str]]:
+    """Return the labels of a row behind its groups, and the cells of its columns
+    without figures, each under its role.
+    """
+    texts = defaultdict[str, list[str]](list)
+    for label, role in zip(row.path[depth:], roles.labels, strict=False):
+        if label:
+            texts[role].append(label)
+    for text, role in zip(row.texts, roles.columns, strict=True):
+        if text and role not in FIGURES:
+            texts[role].append(text)
+    return texts
+
+
+def _with_names(facts: _RowFacts, names: Sequence[str]) -> _RowFacts:
+    """Return facts with what the names of a row say: what is counted, its unit and its
+    years.
+    """
+    unit = facts.unit
+    years = facts.years
+    counted: list[str] = []
+    for name in names:
         rest, unit_of_name = part_units(name)
         unit = unit or unit_of_name
         years = years or _years_in(name)
         if not is_total(name):
-            counted_parts.append(rest or name)
-    counted_parts += parts
-    if not counted_parts:
-        counted_parts.append(title)
-    named = tuple(filter(None, counted_parts))
-    return _RowFacts("", named, True, years, unit)
+            counted.append(rest or name)
+    return replace(facts, parts=(*counted, *facts.parts), years=years, unit=unit)
 
 
 def _rows_are_items(

@@ -63,6 +63,31 @@ def with_parts(record: DocumentRecord, parts: tuple[Part, ...]) -> DocumentRecor
     return replace(record, several=parts, mentions=None)
 
 
+def _edited_metadata(
+    old: DocumentRecord, stated: Mapping[str, Any], overrides: Mapping[str, Any]
+) -> dict[str, Value]:
+    """Return the metadata of a report with the values that an edit states, of which
+    null removes one. ``overrides``: those of earlier edits, too.
+    """
+    metadata = dict(old.metadata)
+    for name in METADATA:
+        if name not in stated:
+            continue
+        metadata.pop(name, None)
+        if stated[name] is not None:
+            metadata[name] = stated[name]
+    if old.several:
+        return metadata
+    was_review = (
+        old.metadata.get("type") == YEAR_IN_REVIEW
+        and "country_name" not in old.metadata
+    )
+    if was_review and "type" not in overrides:
+        # Set because it had no country; it may have one now.
+        del metadata["type"]
+    return typed(metadata, overrides, old.proposed)
+
+
 def heading_counts(
     chunks: Iterable[Chunk], figures: AnyOf[tuple[str, str]]
 ) -> HeadingCounts:
@@ -496,32 +521,15 @@ class VersionWriter:
         """Return the report as `edit` would write it; ``old`` itself where nothing
         changes. Raises ForbiddenError: it would leave the limit.
         """
-        metadata = dict(old.metadata)
-        for name in METADATA:
-            if name not in stated:
-                continue
-            metadata.pop(name, None)
-            if stated[name] is not None:
-                metadata[name] = stated[name]
         overrides = {**old.overrides, **stated}
-        if not old.several:
-            was_review = (
-                old.metadata.get("type") == YEAR_IN_REVIEW
-                and "country_name" not in old.metadata
-            )
-            if was_review and "type" not in overrides:
-                # Set because it had no country; it may have one now.
-                del metadata["type"]
-            metadata = typed(metadata, overrides, old.proposed)
+        metadata = _edited_metadata(old, stated, overrides)
         for name in unconfirmed:
             overrides.pop(name, None)
         title = stated.get("title", old.title)
         labels = old.labels
         if "labels" in stated:
             labels = tuple(stated["labels"] or ())
-        description = old.description
-        if "description" in stated:
-            description = stated["description"] or ""
+        description = stated.get("description", old.description) or ""
         parts: list[Mapping[str, Value]] = [metadata]
         for part in old.several:
             parts.append(part.metadata)

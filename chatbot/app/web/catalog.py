@@ -271,18 +271,30 @@ def list_figures(query: FigureListQuery) -> Json | Response:
         return table_response(
             map(to_json, figures), FIGURE_COLUMNS, "figures", query.format
         )
-    rows: dict[tuple[str, str, str], Json] = {}
-    for one in figures:
-        if one.newest and one.year is not None:
-            key = {"indicator": one.indicator, "subject": one.subject, "unit": one.unit}
-            rows.setdefault((one.indicator, one.subject, one.unit), key)[
-                str(one.year)
-            ] = to_json(one)["value"]
-    years = sorted({year for row in rows.values() for year in row if year.isdecimal()})
-    table = (row for _, row in sorted(rows.items()))
+    rows, years = _with_year_columns(figures)
     return table_response(
-        table, ("indicator", "subject", "unit", *years), "figures", query.format
+        rows, ("indicator", "subject", "unit", *years), "figures", query.format
     )
+
+
+def _with_year_columns(
+    figures: Iterable[ReportedFigure],
+) -> tuple[list[Json], list[str]]:
+    """Return a row for each indicator, subject and unit with the figures of the newest
+    edition, and the years that are columns.
+    """
+    rows: dict[tuple[str, str, str], Json] = {}
+    years = set[str]()
+    for figure in figures:
+        if not figure.newest or figure.year is None:
+            continue
+        key = (figure.indicator, figure.subject, figure.unit)
+        if key not in rows:
+            rows[key] = dict(zip(("indicator", "subject", "unit"), key, strict=True))
+        year = str(figure.year)
+        years.add(year)
+        rows[key][year] = to_json(figure)["value"]
+    return [row for _, row in sorted(rows.items())], sorted(years)
 
 
 class IndicatorQuery(Page, ScopeQuery):

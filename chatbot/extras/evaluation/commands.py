@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ import numpy as np
 from ...app.cli import command, print_json, progress_bar, write_text
 from ...app.services import Services, build
 from ...config import SAMPLE_DATA
+from ...config.settings import Settings
 from ...domain import RequestContext, Scope
 from ...domain.documents import Calibration
 from ...domain.errors import LoadError
@@ -168,11 +169,7 @@ def evaluate(
     if settings.mlflow_tracking_uri:
         comparison.require_mlflow()
     with open_dataset(services, dataset) as (reports, data):
-        scope_of: runner.ScopeOf = (
-            (lambda query: Scope()) if no_filters else runner.OWN_SCOPE
-        )
-        if auto_scope:
-            scope_of = partial(runner.with_auto_scope, reports.storage.documents)
+        scope_of = _scope_of(reports, no_filters=no_filters, auto_scope=auto_scope)
         # Quotations in place of the model's answers would measure something else.
         model = {"on_model_error": "error"}
         if not answers:
@@ -189,27 +186,52 @@ def evaluate(
     if as_json:
         print_json(report)
     else:
-        for line in comparison.table(rows):
-            click.echo(line)
-        times = ", ".join(
-            f"{stage} {ms:g}" for stage, ms in rows[0]["ms"].items() if stage != "total"
-        )
-        click.echo(f"{rows[0]['name']}, median milliseconds: {times}", err=True)
-    if settings.mlflow_tracking_uri:
-        parameters = {
-            "embedder": model_id,
-            **{name: getattr(settings, name) for name in LOGGED},
-        }
-        comparison.track(
-            settings.mlflow_tracking_uri.get_secret_value(),
-            report,
-            parameters=parameters,
-        )
-    if earlier is not None and (
-        sentences := comparison.regressions(report, earlier, tolerance=tolerance)
-    ):
-        for sentence in sentences:
-            click.secho(sentence, fg="red", err=True)
+        _print_table(rows)
+    _track(settings, report, model_id)
+    if earlier is not None:
+        _require_as_good(report, earlier, tolerance)
+
+
+def _scope_of(
+    reports: Services, *, no_filters: bool, auto_scope: bool
+) -> runner.ScopeOf:
+    """Return what gives the scope of a question."""
+    if auto_scope:
+        return partial(runner.with_auto_scope, reports.storage.documents)
+    if no_filters:
+        return lambda query: Scope()
+    return runner.OWN_SCOPE
+
+
+def _print_table(rows: Sequence[comparison.Report]) -> None:
+    for line in comparison.table(rows):
+        click.echo(line)
+    times = ", ".join(
+        f"{stage} {ms:g}" for stage, ms in rows[0]["ms"].items() if stage != "total"
+    )
+    click.echo(f"{rows[0]['name']}, median milliseconds: {times}", err=True)
+
+
+def _track(settings: Settings, report: comparison.Report, model_id: str) -> None:
+    """Store a run at the MLflow server, if there is one."""
+    if not settings.mlflow_tracking_uri:
+        return
+    parameters = {name: getattr(settings, name) for name in LOGGED}
+    comparison.track(
+        settings.mlflow_tracking_uri.get_secret_value(),
+        report,
+        parameters={"embedder": model_id, **parameters},
+    )
+
+
+def _require_as_good(
+    report: comparison.Report, earlier: comparison.Report, tolerance: float
+) -> None:
+    """Print what is worse than in an earlier report, and exit with 1 if anything is."""
+    sentences = comparison.regressions(report, earlier, tolerance=tolerance)
+    for sentence in sentences:
+        click.secho(sentence, fg="red", err=True)
+    if sentences:
         raise SystemExit(1)
 
 

@@ -16,7 +16,7 @@ from ...app.services import Services, build
 from ...app.services.preparing import ordinary_indexes, require_own
 from ...app.web.server import listen
 from ...config.settings import Settings, is_loopback, misspelt_settings
-from ...database.core import Collection, Database
+from ...database.core import Collection, Database, Json
 from ...database.ordinary_indexes import missing_indexes
 from ...database.repositories.documents import SEVERAL
 from ...database.rows import (
@@ -272,16 +272,32 @@ def check_data(services: Services) -> Iterator[Finding]:
 def _check_reports(
     services: Services, records: Sequence[DocumentRecord]
 ) -> Iterator[Finding]:
-    engine = services.storage.engine
     yield _ok("count", f"{len(records)} reports registered")
     searched = {SEVERAL, *services.settings.chunk_collections}
+    yield from _check_passages(services, records, searched)
+    for name in sorted({record.collection for record in records} - searched):
+        yield _found("collection_not_searched", collection=name)
+    if missing := len(services.storage.figures.missing(records)):
+        yield _found("figures_missing", count=missing)
+    yield from _check_languages(services.runtime.embedder, records)
+    if pending := sum(record.status != "ready" for record in records):
+        yield _found("reports_pending", count=pending)
+
+
+def _check_passages(
+    services: Services, records: Sequence[DocumentRecord], searched: set[str]
+) -> Iterator[Finding]:
+    """Compare the passages of the store with those that the reports have."""
+    engine = services.storage.engine
+    store = services.runtime.store
     registered = sum(
         r.chunks for r in records if r.status == "ready" and r.collection in searched
     )
-    elsewhere = not engine.traits.in_database
-    store = services.runtime.store
-    stored = store.count(Scope()) if registered or elsewhere else 0
-    if elsewhere:
+    stored = 0
+    if registered or not engine.traits.in_database:
+        stored = store.count(Scope())
+    values = {"store": engine.store, "stored": stored, "registered": registered}
+    if not engine.traits.in_database:
         yield _ok("count", f"{engine.store}: {count_of(stored, 'passage')}")
         if isinstance(store, CountingStore) and (count := store.without_vector()):
             yield _found(
@@ -290,40 +306,27 @@ def _check_reports(
                 count=count,
                 total=stored,
             )
-        if stored > registered and all(
-            r.status == "ready" and not r.replacing for r in records
-        ):
-            yield _found(
-                "passages_of_another_database",
-                store=engine.store,
-                stored=stored,
-                registered=registered,
-            )
+        is_settled = all(r.status == "ready" and not r.replacing for r in records)
+        if stored > registered and is_settled:
+            yield _found("passages_of_another_database", **values)
     if stored < registered:
-        values = {
-            "registered": registered,
-            "reports": len(records),
-            "store": engine.store,
-            "stored": stored,
-        }
-        yield _found("passages_missing" if stored else "no_passages", **values)
-    for name in sorted({record.collection for record in records} - searched):
-        yield _found("collection_not_searched", collection=name)
-    if missing := len(services.storage.figures.missing(records)):
-        yield _found("figures_missing", count=missing)
-    unread = Counter(
-        unread_language(record.proposed, services.runtime.embedder)
-        for record in records
-    )
-    for language, count in sorted((unread - Counter({"": unread[""]})).items()):
+        name = "passages_missing" if stored else "no_passages"
+        yield _found(name, reports=len(records), **values)
+
+
+def _check_languages(
+    embedder: Embedder, records: Sequence[DocumentRecord]
+) -> Iterator[Finding]:
+    """Report the languages that the embedding model does not read."""
+    unread = Counter(unread_language(record.proposed, embedder) for record in records)
+    del unread[""]
+    for language, count in sorted(unread.items()):
         yield _found(
             "language_not_embedded",
             language=language.capitalize(),
             count=count,
             install=install_command("multilingual"),
         )
-    if pending := sum(record.status != "ready" for record in records):
-        yield _found("reports_pending", count=pending)
 
 
 def _check_values(services: Services, collection: Collection) -> Iterator[Finding]:
@@ -360,19 +363,17 @@ def _check_vectors(services: Services, collection: Collection) -> Iterator[Findi
     embedder = services.runtime.embedder
     facts = services.storage.facts.embedder()
     path = embedding_field(facts.slot if facts else "")
-    fields = services.settings.filter_fields
     rows = [row for row in collection.find({}, limit=SAMPLED) if not is_retired(row)]
     stored = [row[path] for row in rows if row.get(path) is not None]
     if any(isinstance(value, list) for value in stored) and not collection.read_only:
         yield _found("vectors_as_arrays", collection=collection.name)
-    odd = {
-        name for row in rows for name in fields if not isinstance(row.get(name), PLAIN)
-    }
+    odd = _names_of_other_types(rows, services.settings.filter_fields)
     values = {
         "collection": collection.name,
         "total": len(rows),
         "model": embedder.model_id,
-        "fields": ", ".join(odd),
+        "fields": ", ".join(set(odd)),
+        "expected": embedder.dimensions,
     }
     counts = {
         "rows_without_text": sum(
@@ -382,22 +383,28 @@ def _check_vectors(services: Services, collection: Collection) -> Iterator[Findi
         "wrong_dimensions": sum(
             usable_vector(value, embedder.dimensions) is None for value in stored
         ),
-        "values_of_other_types": sum(
-            not isinstance(row.get(name), PLAIN) for row in rows for name in odd
-        ),
+        "values_of_other_types": len(odd),
     }
     for name, count in counts.items():
-        severity: Severity = (
-            "error" if name == "wrong_dimensions" or count == len(rows) else "warning"
-        )
+        severity: Severity | None = None
+        if count == len(rows):
+            severity = "error"
         if count:
-            yield _found(
-                name, severity, **values, count=count, expected=embedder.dimensions
-            )
+            yield _found(name, severity, count=count, **values)
     if facts is None:
         yield _found(
             "embedder_unknown", collection=collection.name, model=embedder.model_id
         )
+
+
+def _names_of_other_types(rows: Sequence[Json], fields: Sequence[str]) -> list[str]:
+    """Return the name of each value that not every engine filters."""
+    names = []
+    for row in rows:
+        for name in fields:
+            if not isinstance(row.get(name), PLAIN):
+                names.append(name)
+    return names
 
 
 def _without_vector(embedder: Embedder, without_stored: int) -> int:
