@@ -182,32 +182,15 @@ class FigureQuestions:
         request: RequestContext | None,
     ) -> FigureQuery | None:
         """Return the query without its unit; None where a topic means no figure."""
-        indicators = self._of_topics(operation, scope, request)
-        if len(set(indicators)) < len(operation.topics):
+        indicators = self._combined(operation, subjects, scope, request)
+        if indicators is None:
             return None
-        if operation.wanted == "sum":
-            indicators = [SIGNS["sum"].join(f"[{name}]" for name in indicators)]
         steps: list[AnyStep] = []
-        if operation.wanted == "dense":
-            indicators = self._of_area(indicators[0], scope)
-            if not indicators:
-                return None
-        if operation.wanted in {"each", "share"}:
-            indicators = self._of_two(indicators[0], operation, subjects, scope)
-            if not indicators:
-                return None
-            if operation.wanted == "share":
-                steps.append(ShareOf(indicator=indicators[1]))
+        if operation.wanted == "share":
+            steps.append(ShareOf(indicator=indicators[1]))
         if operation.wanted in STEPS:
-            step = STEPS[operation.wanted]
-            if len(subjects) > 1:
-                step = step.model_copy(update={"of": "subjects"})
-            if operation.wanted == "per_cent" and len(subjects) > 1:
-                # "By how much is A above B": B is what is compared with.
-                subjects = subjects[::-1]
-            if operation.inverse:
-                subjects = subjects[::-1]
-            steps.append(step)
+            steps.append(_step_between(operation, subjects))
+            subjects = _in_order_of_step(operation, subjects)
         years = [year for named in reading.figure_years for year in named.ends]
         editions = [year for named in reading.editions for year in named.ends]
         if len(editions) < 2:
@@ -221,6 +204,27 @@ class FigureQuestions:
             same_year=operation.wanted != "verdict",
             steps=tuple(steps),
         )
+
+    def _combined(
+        self,
+        operation: Operation,
+        subjects: Sequence[str],
+        scope: Scope,
+        request: RequestContext | None,
+    ) -> list[str] | None:
+        """Return what the topics of an operation mean, as the formula that it asks for;
+        None where one means no figure, or there is no other to compute it with.
+        """
+        indicators = self._of_topics(operation, scope, request)
+        if len(set(indicators)) < len(operation.topics):
+            return None
+        if operation.wanted == "sum":
+            return [SIGNS["sum"].join(f"[{name}]" for name in indicators)]
+        if operation.wanted == "dense":
+            return self._of_area(indicators[0], scope) or None
+        if operation.wanted in {"each", "share"}:
+            return self._of_two(indicators[0], operation, subjects, scope) or None
+        return indicators
 
     def _of_topics(
         self, operation: Operation, scope: Scope, request: RequestContext | None
@@ -435,6 +439,24 @@ def _of_people(operation: Operation) -> Operation | None:
         return None
     people = int(per["people"].replace(",", ""))
     return replace(operation, wanted="each", units=(), people=people)
+
+
+def _step_between(operation: Operation, subjects: Sequence[str]) -> AnyStep:
+    """Return the step that compares subjects, or the years of a single one."""
+    step = STEPS[operation.wanted]
+    if len(subjects) > 1:
+        return step.model_copy(update={"of": "subjects"})
+    return step
+
+
+def _in_order_of_step(operation: Operation, subjects: Sequence[str]) -> Sequence[str]:
+    """Return the subjects with what is compared with where the step expects it."""
+    if operation.wanted == "per_cent" and len(subjects) > 1:
+        # "By how much is A above B": B is what is compared with.
+        subjects = subjects[::-1]
+    if operation.inverse:
+        subjects = subjects[::-1]
+    return subjects
 
 
 def _in_units(query: FigureQuery, operation: Operation) -> Iterator[FigureQuery]:

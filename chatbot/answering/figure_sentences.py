@@ -77,19 +77,14 @@ def in_words(query: FigureQuery, table: FigureTable, say: Say) -> str:
 
 
 def _main(query: FigureQuery, table: FigureTable, say: Say) -> str:
+    filters = [step for step in query.steps if isinstance(step, Filter)]
     if not any(cell for row in table.rows for cell in row.cells):
-        filters = [step for step in query.steps if isinstance(step, Filter)]
         if filters and table.whole:
             return _filtered(filters[-1], table, say)
         return say("No figure was found.")
     for step in reversed(query.steps):
         if isinstance(step, Count):
-            filters = [one for one in query.steps if isinstance(one, Filter)]
-            if filters:
-                return _filtered(filters[-1], table, say)
-            name = escape_markdown(table.columns[0].indicator)
-            whole = whole_of(table, say)
-            return say("{name}: {whole} with a figure.", name=name, whole=whole)
+            return _counted(filters, table, say)
         if isinstance(step, Filter):
             return _filtered(step, table, say)
         if isinstance(step, Rank):
@@ -101,6 +96,17 @@ def _main(query: FigureQuery, table: FigureTable, say: Say) -> str:
     if query.every_year:
         return _courses(table, say)
     return _each(table, say)
+
+
+def _counted(filters: Sequence[Filter], table: FigureTable, say: Say) -> str:
+    """Return how many subjects pass the last filter; without one, how many there
+    are.
+    """
+    if filters:
+        return _filtered(filters[-1], table, say)
+    name = escape_markdown(table.columns[0].indicator)
+    whole = whole_of(table, say)
+    return say("{name}: {whole} with a figure.", name=name, whole=whole)
 
 
 def _courses(table: FigureTable, say: Say) -> str:

@@ -8,7 +8,15 @@ where their words agree and no report has both.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import zip_longest
@@ -26,26 +34,18 @@ from ..search.indicators import REST, TOTAL, IndicatorIndex
 from ..search.weights import read_weight
 from .key_figures import most_asked, sizes
 
-LEAST = 0.65
-"""The score of `IndicatorIndex` from which an indicator is taken for the one that is
-asked for.
-"""
+LEAST = read_weight("figures.least")
 LEAST_COMPUTED = read_weight("labels.least")
 LEAD = read_weight("labels.second")
 """What a heading needs to be computed with: a score, and a lead over the next one."""
-LEAST_OF_PART = 0.8
-"""The least score for a word or two of a list."""
-ALIKE = 0.75
-"""Share of common words from which two names are one indicator, where no report has
-both.
-"""
+LEAST_OF_PART = read_weight("figures.least_of_part")
+ALIKE = read_weight("figures.alike")
 KEY_FIGURES, MIN_KEY_FIGURES = 8, 4
 """Key figures at most, and the number from which those that people ask for most are
 enough.
 """
-SUBJECTS = 3
-"""Subjects of an indicator that can be ranked."""
-MOST_THINGS = 6
+SUBJECTS = int(read_weight("figures.subjects"))
+MOST_THINGS = int(read_weight("figures.things"))
 SHARE = "share"
 KEPT_SCOPES = 30
 _AND = re.compile(
@@ -77,6 +77,10 @@ class Figures(Protocol):
         """The figures in a scope under these headings, in reading order; of one
         document where it is named.
         """
+
+
+_Named = dict[tuple[str, str], list[ReportedFigure]]
+"""Figures by their heading and label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,10 @@ class IndicatorFigures:
         return max(set.intersection(*years) - {0}, default=None)
 
 
+_Rows = dict[tuple[str, str], IndicatorFigures]
+"""What is asked for, by heading and label."""
+
+
 class FigureTables:
     """Compiles tables. Thread-safe."""
 
@@ -194,34 +202,71 @@ class FigureTables:
         for inside in [scope] if newest is None else [newest, scope]:
             pairs = self.indicators(inside)
             parts = [words or topic] if of_all else self._things(topic, pairs, request)
-            meant: dict[str, tuple[str, str] | None] = {}
-            for part in parts:
-                population = self.population(inside) if says_people(part) else None
-                meant[part] = population or self._meant(
-                    part, pairs, request, subjects=least
-                )
-            if not any(meant.values()):
-                continue
-            every = self.indicators(scope)
-            # Two parts may mean one indicator.
-            rows: dict[tuple[str, str], IndicatorFigures] = {}
-            for part, pair in meant.items():
-                if pair is None:
-                    rows[part, ""] = IndicatorFigures(part, "", {})
-                    continue
-                rows[pair] = self.measured(*pair, every, scope, subjects)
-            for (name, label), row in rows.items():
-                if not label or not self._words(topic).isdisjoint(self._words(label)):
-                    continue
-                is_list = TOTAL not in self._words(label) and _is_list(pairs[name])
-                if len(row.by_subject) >= len(subjects) and not is_list:
-                    continue
-                if not self._names_main_item(topic, name):
-                    # Another item of the list might be meant as well.
+            meant = {
+                part: self._meant_by(part, pairs, inside, request, subjects=least)
+                for part in parts
+            }
+            if any(meant.values()):
+                rows = self._rows(meant, scope, subjects)
+                if not self._complete_lists(rows, topic, pairs, scope, subjects):
                     return []
-                rows[name, label] = self._main_items(name, scope, subjects)
-            return [one for one in rows.values() if one.by_subject or len(rows) > 1]
+                return [row for row in rows.values() if row.by_subject or len(rows) > 1]
         return []
+
+    def _meant_by(
+        self,
+        part: str,
+        pairs: Indicators,
+        scope: Scope,
+        request: RequestContext | None,
+        *,
+        subjects: int,
+    ) -> tuple[str, str] | None:
+        """Return the heading and label that a part of a topic surely means: of people
+        their number. None where so many subjects do not have it.
+        """
+        population = self.population(scope) if says_people(part) else None
+        return population or self._meant(part, pairs, request, subjects=subjects)
+
+    def _rows(
+        self,
+        meant: Mapping[str, tuple[str, str] | None],
+        scope: Scope,
+        subjects: Collection[str],
+    ) -> _Rows:
+        """Return the figures of what the parts of a topic mean, once where two mean the
+        same; an empty row for a part that means none.
+        """
+        every = self.indicators(scope)
+        rows: _Rows = {}
+        for part, pair in meant.items():
+            if pair is None:
+                rows[part, ""] = IndicatorFigures(part, "", {})
+                continue
+            rows[pair] = self.measured(*pair, every, scope, subjects)
+        return rows
+
+    def _complete_lists(
+        self,
+        rows: _Rows,
+        topic: str,
+        pairs: Indicators,
+        scope: Scope,
+        subjects: Collection[str],
+    ) -> bool:
+        """Put the main items of a list in place of one of them that the topic does not
+        name; return False where another item might be meant as well.
+        """
+        for (name, label), row in rows.items():
+            if not label or not self._words(topic).isdisjoint(self._words(label)):
+                continue
+            is_list = TOTAL not in self._words(label) and _is_list(pairs[name])
+            if len(row.by_subject) >= len(subjects) and not is_list:
+                continue
+            if not self._names_main_item(topic, name):
+                return False
+            rows[name, label] = self._main_items(name, scope, subjects)
+        return True
 
     def _names_main_item(self, topic: str, heading: str) -> bool:
         """Return whether a topic asks for the first of the things that a heading lists:
@@ -436,13 +481,8 @@ class FigureTables:
         name otherwise. ``pairs``: all indicators in the scope; ``subjects``: only of
         these, none = of all.
         """
-        words = self._words(heading)
-        near: list[str] = []
-        for name in pairs:
-            others = self._words(name)
-            if name == heading or others <= words or others >= words:
-                near.append(name)
-        named: dict[tuple[str, str], list[ReportedFigure]] = defaultdict(list)
+        near = self._alike_headings(heading, pairs)
+        named: _Named = defaultdict(list)
         for figure in self._figures.find(scope, headings=near):
             if not subjects or figure.subject in subjects:
                 named[figure.heading, figure.label].append(figure)
@@ -451,22 +491,20 @@ class FigureTables:
             for pair in self._same(heading, label, named)
             for figure in named[pair]
         ]
-        # A label may name what only one subject has: "Kenyan shillings (KES) per US
-        # dollar".
-        own_labels = defaultdict[str, set[str]](set)
-        under = [
-            figure
-            for (name, _), same in named.items()
-            if name == heading
-            for figure in same
-        ]
-        for figure in under:
-            own_labels[figure.subject].add(figure.label)
-        lacking = own_labels.keys() - {figure.subject for figure in figures}
-        figures += [
-            f for f in under if f.subject in lacking and len(own_labels[f.subject]) == 1
-        ]
+        figures += _only_ones(heading, named, {figure.subject for figure in figures})
         return IndicatorFigures(heading, label, dict(_by_subject(figures)))
+
+    def _alike_headings(self, heading: str, headings: Iterable[str]) -> list[str]:
+        """Return a heading where it is there, and those that may be names of the same
+        thing.
+        """
+        words = self._words(heading)
+        near: list[str] = []
+        for name in headings:
+            others = self._words(name)
+            if name == heading or others <= words or others >= words:
+                near.append(name)
+        return near
 
     def _same(
         self,
@@ -493,6 +531,27 @@ class FigureTables:
 
 _ByMeaning = dict[tuple[frozenset[str], str], list[ReportedFigure]]
 """Figures by the words of their indicator and their unit."""
+
+
+def _only_ones(
+    heading: str, named: _Named, subjects: Container[str]
+) -> list[ReportedFigure]:
+    """Return the figures of other ``subjects`` under a heading that have one label
+    there: it may name what only one subject has, "Kenyan shillings (KES) per US
+    dollar".
+    """
+    under: list[ReportedFigure] = []
+    for (name, _), figures in named.items():
+        if name == heading:
+            under += figures
+    labels = defaultdict[str, set[str]](set)
+    for figure in under:
+        labels[figure.subject].add(figure.label)
+    return [
+        figure
+        for figure in under
+        if figure.subject not in subjects and len(labels[figure.subject]) == 1
+    ]
 
 
 def _by_change(pair: tuple[ReportedFigure, ReportedFigure]) -> tuple[bool, Decimal]:

@@ -614,7 +614,7 @@ def _column_score(
     weight = sum(weights[word] for word in words - in_title)
     # "No": it has no weight of its own.
     bare = [heading for heading in path if not asked.terms(heading)]
-    weight += sum(map(asked.names, bare))
+    weight += sum(asked.names(heading) for heading in bare)
     of_title = sum(weights[word] for word in words & in_title)
     unnamed = sum(not asked.of_all(heading) for heading in path)
     left_out = 0

@@ -45,6 +45,12 @@ HAVING_AND_WITHOUT = (
     "{number} of {whole} have “{words}” and not “{others}” under “{heading}”, by the "
     "newest reports:"
 )
+_Fit = tuple[int, int, float, str, AbstractSet[str], AbstractSet[str]]
+"""How many words of a question a heading and its passages have, and how many with its
+phrases; its score and name; the terms that decide, and all that are explained.
+"""
+_Statements = Mapping[str, tuple[Chunk, str]]
+"""Of each country the passage, and what of it states what is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,36 +79,21 @@ class WordSets:
         if not heading or (dropped and not asked.is_list):
             return None
         statements = self._under(heading, scope)
-        terms = self._without_labels(terms, [chunk for _, chunk in statements])
-        if terms <= asked.negated and self._only_names(heading, terms, statements):
-            terms = frozenset()
+        terms = self._deciding(asked, heading, terms, statements)
         lacked = terms & asked.negated
         required = terms - lacked
         negated = bool(lacked if terms else asked.negated) and not required
-        stated, denied = self._stated(required or lacked, statements)
-        if required or not negated:
-            stated = self._narrowed(asked, heading, stated)
-            if lacked:
-                having, _ = self._stated(lacked, statements)
-                stated = {name: stated[name] for name in stated if name not in having}
-        rendered = Rendered(say)
-        rows = []
         whole = dict(reversed(statements))
-        for country in sorted(whole):
-            is_asked = country in stated
-            if negated:
-                # What some deny, the others need not speak of.
-                is_asked = country in denied if denied else not is_asked
-            if not is_asked:
-                continue
-            chunk, text = stated.get(country) or denied.get(
-                country, (whole[country], whole[country].text)
-            )
-            text = shorten(text, MOST_CHARACTERS, placeholder=" …")
-            cell = f"{escape_markdown(text)} [{rendered.number_of(chunk.id)}]"
-            rows.append([escape_markdown(country), cell])
-        if not rows:
+        stated, denied = self._stated(required or lacked, statements)
+        if negated:
+            in_set = _not_stated(whole, stated, denied)
+        else:
+            narrowed = self._narrowed(asked, heading, stated)
+            in_set = self._without(lacked, narrowed, statements)
+        if not in_set:
             return None
+        rendered = Rendered(say)
+        rows = _rows(in_set, rendered)
         form = WITHOUT if negated else HAVING
         if required and lacked:
             form = HAVING_AND_WITHOUT
@@ -116,10 +107,39 @@ class WordSets:
         )
         table = markdown_table(["", escape_markdown(heading)], rows[:MOST_LISTED])
         without = lacking(subjects, whole, say)
-        rendered.text = "\n\n".join(filter(None, [head, table, without]))
+        rendered.text = f"{head}\n\n{table}\n\n{without}".rstrip()
         rendered.things = (heading,)
         rendered.unused = tuple(asked.words[term] for term in sorted(dropped))
         return rendered
+
+    def _without(
+        self,
+        terms: AbstractSet[str],
+        stated: _Statements,
+        statements: Sequence[tuple[str, Chunk]],
+    ) -> _Statements:
+        """Return what is stated of the countries that do not state other terms; of all
+        where there are no others.
+        """
+        if not terms:
+            return stated
+        having, _ = self._stated(terms, statements)
+        return {name: stated[name] for name in stated if name not in having}
+
+    def _deciding(
+        self,
+        asked: WordSet,
+        heading: str,
+        terms: AbstractSet[str],
+        statements: Sequence[tuple[str, Chunk]],
+    ) -> AbstractSet[str]:
+        """Return the terms that a passage has to state; none where the question denies
+        what the heading itself is about.
+        """
+        terms = self._without_labels(terms, [chunk for _, chunk in statements])
+        if terms <= asked.negated and self._only_names(heading, terms, statements):
+            return frozenset()
+        return terms
 
     def _only_names(
         self,
@@ -171,33 +191,40 @@ class WordSets:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for chunk in self._with_words(topic, scope):
             counts[chunk.heading].update(self._said(chunk.text))
-        best: tuple[int, int, float, str, AbstractSet[str], AbstractSet[str]]
-        best = (0, 0, 0.0, "", frozenset(), frozenset())
+        best: _Fit = (0, 0, 0.0, "", frozenset(), frozenset())
         sure = self.index.sure_headings(topic, ())
         names = sorted({*counts, *sure} - {""})
         nearness = self.index.near(topic, names) if names else []
         for name, near in zip(names, nearness, strict=True):
-            stems = {term[:STEM_CHARACTERS] for term in self.terms(name)}
-            named = {term for term in asked.words if term[:STEM_CHARACTERS] in stems}
-            stated = asked.words.keys() & counts[name].keys()
-            phrases = " ".join(self.index.phrases(name))
-            phrased = asked.words.keys() & set(self.terms(phrases))
-            decisive = stated - named
-            if decisive - phrased:
-                # "speak" says which heading, "Arabic" what it has to state.
-                decisive -= phrased
-            said = named | stated
-            explained = said | phrased
             score = near.score if near else 0.0
-            if len(decisive & asked.negated) > 1 and score < SURE:
-                continue  # to lack two words at once says little: "border the sea"
-            is_sure = stated > named or (
-                explained == asked.words.keys() and score >= SURE
-            )
-            if score >= LEAST and (decisive or is_sure):
-                found = (len(said), len(explained), score, name, decisive, explained)
+            found = self._fit(asked, name, score, counts[name].keys())
+            if found is not None:
                 best = max(best, found, key=lambda one: one[:4])
         return best[3:]
+
+    def _fit(
+        self, asked: WordSet, heading: str, score: float, terms: AbstractSet[str]
+    ) -> _Fit | None:
+        """Return how well a heading fits what is asked; None where it surely is not
+        meant. ``terms``: those of its passages.
+        """
+        stems = {term[:STEM_CHARACTERS] for term in self.terms(heading)}
+        named = {term for term in asked.words if term[:STEM_CHARACTERS] in stems}
+        stated = asked.words.keys() & terms
+        phrases = " ".join(self.index.phrases(heading))
+        phrased = asked.words.keys() & set(self.terms(phrases))
+        decisive = stated - named
+        if decisive - phrased:
+            # "speak" says which heading, "Arabic" what it has to state.
+            decisive -= phrased
+        if len(decisive & asked.negated) > 1 and score < SURE:
+            return None  # to lack two words at once says little: "border the sea"
+        said = named | stated
+        explained = said | phrased
+        is_sure = stated > named or (explained == asked.words.keys() and score >= SURE)
+        if score < LEAST or not (decisive or is_sure):
+            return None
+        return len(said), len(explained), score, heading, decisive, explained
 
     def _narrowed(
         self,
@@ -252,3 +279,31 @@ class WordSets:
             if chunk.heading == heading and chunk.year == (same or [chunk])[0].year:
                 same.append(chunk)
         return [(country, chunk) for country in newest for chunk in newest[country]]
+
+
+def _not_stated(
+    whole: Mapping[str, Chunk], stated: _Statements, denied: _Statements
+) -> _Statements:
+    """Return the countries that deny what is asked; where none does, those that do not
+    state it. What some deny, the others need not speak of.
+    """
+    if denied:
+        return {
+            country: stated.get(country, denial) for country, denial in denied.items()
+        }
+    return {
+        country: (chunk, chunk.text)
+        for country, chunk in whole.items()
+        if country not in stated
+    }
+
+
+def _rows(statements: _Statements, rendered: Rendered) -> list[list[str]]:
+    """Return the countries, by their names, with what is stated of each."""
+    rows = []
+    for country in sorted(statements):
+        chunk, text = statements[country]
+        text = shorten(text, MOST_CHARACTERS, placeholder=" …")
+        cell = f"{escape_markdown(text)} [{rendered.number_of(chunk.id)}]"
+        rows.append([escape_markdown(country), cell])
+    return rows

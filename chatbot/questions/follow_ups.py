@@ -327,14 +327,23 @@ class FollowUps:
         telling = self._telling(reading)
         if telling and self._says_form(reading):
             return _with(state.reading.text, [message.strip(" ?.!")])
-        full = _turned(reading, telling, state) or _counterpart(telling, state)
-        if not full and reading.groups and not telling:
-            full = _regrouped(reading, state.reading)
-        if full := full or self._compared(reading, telling, state):
+        full = self._varied(reading, telling, state)
+        if full:
             return full
         if not telling and (reading.countries or reading.every_year or series):
             return self._with_names_of(reading, series, state)
         return self._filled(read_names(message, self.catalog, scope), state, scope)
+
+    def _varied(
+        self, reading: Reading, telling: Sequence[str], state: ConversationState
+    ) -> str:
+        """Return the last question from its other end, with its counterpart, of another
+        group or as a comparison; "" where a message asks for none of these.
+        """
+        full = _turned(reading, telling, state) or _counterpart(telling, state)
+        if not full and reading.groups and not telling:
+            full = _regrouped(reading, state.reading)
+        return full or self._compared(reading, telling, state)
 
     def _asks_about_names(self, query: str) -> bool:
         """Return whether a message asks for an overview of what it names itself."""

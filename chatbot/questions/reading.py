@@ -195,7 +195,6 @@ def _subjects(
         return ()
     is_chosen = scope.get(COUNTRY) is not None
     of_others = _OF_OTHERS.search(text) is not None
-    is_where = _WHERE.search(text) is not None
     reported = [name for name in countries if _has_report(name, scope, catalog)]
     groups = lists(text, countries, _JOINED)
     bound = _bound_lists(text, groups)
@@ -204,14 +203,20 @@ def _subjects(
     for names in free:
         about += [name for name in names if name in reported]
         # "The neighbours of Chad" is not about Chad.
-        # Nor is "Where is Portuguese spoken?" about Portugal.
-        of_place = not (is_where and all(name.by_people for name in names))
-        if of_place and (not of_others or len(names) > 1):
+        is_own = not of_others or len(names) > 1
+        if is_own and not _asks_where_a_people_is(text, names):
             about += _plain_names(names, reported, is_chosen=is_chosen)
     if of_others or is_chosen or not set(about).isdisjoint(reported):
         return _in_text_order(about)
     # "Fled into Lebanon from Syria".
     return _in_text_order([*about, *_first_reported(bound, reported)])
+
+
+def _asks_where_a_people_is(text: str, names: Sequence[NamedCountry]) -> bool:
+    """Return whether names are of peoples or languages whose place is asked: "Where is
+    Portuguese spoken?" is not about Portugal.
+    """
+    return _WHERE.search(text) is not None and all(name.by_people for name in names)
 
 
 def _plain_names(

@@ -57,13 +57,8 @@ def read_word_set(reading: Reading, request: Request) -> WordSet | None:
     if reading.about or reading.document or reading.figure_years:
         return None
     reading = asking_clause(reading)
-    by_figures = request.bound is not None and request.bound.value
-    if by_figures or request.kind not in {"value", "count", "filter"}:
-        return None
     plain = remove_names(reading.text, reading.names)
-    if not words_for_countries(plain, of_all=True) or COMPARES.search(plain):
-        return None
-    if _OF_A_THING.search(plain):
+    if not _may_ask_for_set(plain, request):
         return None
     words = {name.keys[0]: name.text for name in reading.countries}
     negated: set[str] = set()
@@ -71,17 +66,35 @@ def read_word_set(reading: Reading, request: Request) -> WordSet | None:
     borders = [match.end() for match in _CLAUSE_END.finditer(reading.text)]
     for end in [*borders, len(reading.text)]:
         names = [name for name in reading.names if start <= name.start < end]
-        of_clause = [name.keys[0] for name in reading.countries if name in names]
         text = remove_names(reading.text[:end], names)[start:]
-        kinds = kinds_of_countries(text)
-        clause = " ".join([*kinds, without_countries_asked_for(text)])
-        for word in TERM_PATTERN.findall(_NEGATION.sub(" ", _IDLE.sub(" ", clause))):
-            if word.lower() not in NEUTRAL_WORDS | SHARE_WORDS | _MEMBERS:
-                terms = analyzer("english").terms(word)
-                words |= dict.fromkeys(terms, word)
-                of_clause += terms
+        said = _words_of_clause(text)
+        words |= said
         if _NEGATION.search(text):
-            negated.update(of_clause)
+            negated.update(said)
+            negated.update(name.keys[0] for name in reading.countries if name in names)
         start = end
     is_list = without_countries_asked_for(plain) != plain
     return WordSet(words, frozenset(negated), is_list)
+
+
+def _may_ask_for_set(text: str, request: Request) -> bool:
+    """Return whether a text without names may ask for countries by words alone."""
+    by_figures = request.bound is not None and request.bound.value
+    if by_figures or request.kind not in {"value", "count", "filter"}:
+        return False
+    if not words_for_countries(text, of_all=True) or COMPARES.search(text):
+        return False
+    return _OF_A_THING.search(text) is None
+
+
+def _words_of_clause(text: str) -> dict[str, str]:
+    """Return the words of a clause that say what a report has to state, by their
+    terms. ``text``: without names.
+    """
+    kinds = kinds_of_countries(text)
+    clause = " ".join([*kinds, without_countries_asked_for(text)])
+    words: dict[str, str] = {}
+    for word in TERM_PATTERN.findall(_NEGATION.sub(" ", _IDLE.sub(" ", clause))):
+        if word.lower() not in NEUTRAL_WORDS | SHARE_WORDS | _MEMBERS:
+            words |= dict.fromkeys(analyzer("english").terms(word), word)
+    return words

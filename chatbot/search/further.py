@@ -56,54 +56,63 @@ def further_questions(
     if not about:
         return []
     more: list[Further] = []
-    name = in_a_sentence(about)
     if (
         country is not None
         and isinstance(year, int)
         and not OF_A_REPORT.fullmatch(about)
     ):
-        if edition := _other(
-            YEAR, year, _within(scope, COUNTRY, country), about, catalog, search
-        ):
+        of_country = _within(scope, COUNTRY, country)
+        edition = _other(YEAR, year, of_country, about, catalog, search)
+        if edition is not None:
             other, inside = edition
-            text = (
-                f"What {'were' if is_plural(name) else 'was'} {_possessive(country)} "
-                f"{name} in the {other} report?"
-            )
-            more.append(
-                Further(text if in_english else f"{country}: {name} ({other})", inside)
-            )
+            text = _of_edition(about, country, other, in_english=in_english)
+            more.append(Further(text, inside))
         of_year = _within(scope, YEAR, year)
-        if of_year is not None and (
-            side := _other(COUNTRY, country, of_year, about, catalog, search)
-        ):
-            both = f"{with_article(str(country))} and {with_article(str(side[0]))}"
-            more.append(
-                Further(
-                    f"Compare {both}: {name}"
-                    if in_english
-                    else f"{country}, {side[0]}: {name}",
-                    of_year,
-                )
-            )
+        side = _other(COUNTRY, country, of_year, about, catalog, search)
+        if of_year is not None and side is not None:
+            text = _comparison(about, country, side[0], in_english=in_english)
+            more.append(Further(text, of_year))
     inside = scope
     for field, value in ((COUNTRY, country), (YEAR, year)):
-        inside = (
-            _within(inside, field, value) if value is not None else None
-        ) or inside
-    headings = dict.fromkeys(hit.chunk.heading for hit in search(query, inside))
+        if value is not None:
+            inside = _within(inside, field, value) or inside
+    more += (
+        Further(_question(cited.title, country, other, in_english=in_english), inside)
+        for other in _other_headings(search(query, inside), about)
+    )
+    return more[:MAX_FURTHER_QUESTIONS]
+
+
+def _other_headings(hits: Sequence[SearchHit], about: str) -> list[str]:
+    """Return the headings of hits beside the one that an answer is about. What reads
+    like a question comes first: few words, and no part of a thing.
+    """
+    headings = dict.fromkeys(hit.chunk.heading for hit in hits)
     others = [
         one
         for one in headings
         if one and one.casefold() != about.casefold() and not OF_A_REPORT.fullmatch(one)
     ]
-    # What reads like a question comes first: few words, and no part of a thing.
     others.sort(key=lambda heading: DASH in heading or len(heading.split()) > FEW_WORDS)
-    more += (
-        Further(_question(cited.title, country, other, in_english=in_english), inside)
-        for other in others
-    )
-    return more[:MAX_FURTHER_QUESTIONS]
+    return others
+
+
+def _of_edition(heading: str, country: Value, year: Value, *, in_english: bool) -> str:
+    """Return the question for what another edition says under a heading."""
+    name = in_a_sentence(heading)
+    if not in_english:
+        return f"{country}: {name} ({year})"
+    verb = "were" if is_plural(name) else "was"
+    return f"What {verb} {_possessive(country)} {name} in the {year} report?"
+
+
+def _comparison(heading: str, country: Value, other: Value, *, in_english: bool) -> str:
+    """Return the question that compares what two countries have under a heading."""
+    name = in_a_sentence(heading)
+    if not in_english:
+        return f"{country}, {other}: {name}"
+    both = f"{with_article(str(country))} and {with_article(str(other))}"
+    return f"Compare {both}: {name}"
 
 
 def first_questions(

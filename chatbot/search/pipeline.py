@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -331,14 +330,11 @@ class _Search:
             matches = partial(self._all_matches, searched, meaning, scope)
             near, worded = self.settled(matches, self.method.candidates(considered))
             hits, threshold, complete = self._ranked(meaning, near, worded, considered)
-            meant = list[str]()
-            if searched is text and self.refiner and self.refiner.index:
+            meant: Sequence[str] = ()
+            if searched is text:
                 # Passages of these headings are found by their words: the question's
                 # own may stand in none of them.
-                present = set(map(attrgetter("chunk.heading"), hits))
-                meant = self.refiner.index.sure_headings(
-                    text.topic, present, self.request
-                )
+                meant = self._sure_headings(text.topic, hits)
             if meant:
                 searched = replace(text, topic=" ".join([text.topic, *meant]))
             elif complete:
@@ -357,6 +353,13 @@ class _Search:
             hits = body_first(hits, self.zones, first_in_both(hits))
             self.clock.lap("order")
         return hits[: self.top_k], threshold
+
+    def _sure_headings(self, topic: str, hits: Sequence[SearchHit]) -> Sequence[str]:
+        """Return the headings, other than those of hits, that a topic surely means."""
+        if not self.refiner or not self.refiner.index:
+            return ()
+        present = {hit.chunk.heading for hit in hits}
+        return self.refiner.index.sure_headings(topic, present, self.request)
 
     def nearness(self, hits: Sequence[SearchHit], text: SearchText) -> list[SearchHit]:
         """Return the hits with their scores for this text: those for texts with and

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import Literal
 
 from ..domain import SearchHit
@@ -141,7 +140,7 @@ def relevance_bounds(
 
 def best_score(hits: Sequence[SearchHit]) -> float:
     """Return the highest vector score; 0 without any."""
-    return max(filter(None, map(attrgetter("score"), hits)), default=0.0)
+    return max((hit.score for hit in hits if hit.score), default=0.0)
 
 
 def nearness(hits: Sequence[SearchHit]) -> float:

@@ -98,34 +98,26 @@ class ScopeResolver:
         context = (
             self._of_context(*report_context) if report_context is not None else {}
         )
-        of_groups = [(COUNTRY, members)] if members is not None else []
+        of_groups = {COUNTRY: members} if members is not None else {}
         for others, problem in (
             (of_groups, "no country of it is in the group."),
-            (
-                context.items(),
-                "contradicts report_context: no report can satisfy both.",
-            ),
-            (self._limit.conditions, "is outside of what this key may see."),
+            (context, "contradicts report_context: no report can satisfy both."),
+            (dict(self._limit.conditions), "is outside of what this key may see."),
         ):
-            for field, condition in others:
-                common = (
-                    both(condition, conditions[field])
-                    if field in conditions
-                    else condition
-                )
-                if common is None:
-                    valid = (
-                        list(condition.values)
-                        if isinstance(condition, Values)
-                        else [condition.to_json()]
-                    )
-                    raise InvalidRequestError.for_field(
-                        f"{prefix}{field}", problem, valid
-                    )
-                conditions[field] = common
-        if collections is not None and not collections:
+            _narrow(conditions, others, prefix, problem)
+        self._check_collections(collections)
+        scope = replace(
+            Scope.of(conditions),
+            limit=self._limit.conditions,
+            limit_collections=self._limit.collections,
+        )
+        return scope.within(collections or ())
+
+    def _check_collections(self, names: Sequence[str] | None) -> None:
+        """Raises InvalidRequestError: one is unknown, or the list is empty."""
+        if names is not None and not names:
             raise InvalidRequestError.for_field("collections", EMPTY)
-        for name in collections or ():
+        for name in names or ():
             if name not in self._collections:
                 message = (
                     f"unknown collection {name[:LONGEST_SHOWN]!r}. Valid: "
@@ -134,12 +126,6 @@ class ScopeResolver:
                 raise InvalidRequestError.for_field(
                     "collections", message, self._collections
                 )
-        scope = replace(
-            Scope.of(conditions),
-            limit=self._limit.conditions,
-            limit_collections=self._limit.collections,
-        )
-        return scope.within(collections or ())
 
     def groups(
         self, filters: Mapping[str, FilterValue] | None, *, prefix: str = FILTERS
@@ -240,6 +226,29 @@ class ScopeResolver:
                 name, f"no report in this range. Years: {_listed(valid)}.", valid
             )
         return years
+
+
+def _narrow(
+    conditions: dict[str, Condition],
+    others: Mapping[str, Condition],
+    prefix: str,
+    problem: str,
+) -> None:
+    """Narrow the conditions on fields by others. Raises InvalidRequestError: no value
+    of a field satisfies both.
+    """
+    for field, condition in others.items():
+        common: Condition | None = condition
+        if field in conditions:
+            common = both(condition, conditions[field])
+        if common is None:
+            valid = (
+                list(condition.values)
+                if isinstance(condition, Values)
+                else [condition.to_json()]
+            )
+            raise InvalidRequestError.for_field(f"{prefix}{field}", problem, valid)
+        conditions[field] = common
 
 
 def _valid_value(name: str, field: str, value: Value, valid: Sequence[Value]) -> Value:

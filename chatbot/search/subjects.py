@@ -3,12 +3,20 @@ make a scope.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from ..domain import Scope, SearchHit
 from ..domain.protocols import Catalog
-from ..domain.scope import NO_VALUE, CountryGroup, NamedCountry, Reading, Value
+from ..domain.scope import (
+    NO_VALUE,
+    CountryGroup,
+    NamedCountry,
+    NamedYears,
+    Reading,
+    Value,
+)
 from ..domain.tables import Texts
 from ..language.analysis import YEAR_PATTERN, Analyzer
 from ..language.countries import normalise, takes_article, usual_name
@@ -118,24 +126,13 @@ def missing_figures(
         sentences_of_years(named_years, hits[:JUDGED_HITS])
     ):
         passages = list(hits)  # a sentence about an event can stand under any heading
-    mentioned = {
-        *years,
-        *(
-            int(year)
-            for hit in passages
-            for year in YEAR_PATTERN.findall(hit.chunk.text)
-        ),
-    }
-    if not years or any(
-        named.condition.matches(year) for named in named_years for year in mentioned
-    ):
+    mentioned = set(years)
+    for hit in passages:
+        mentioned.update(int(year) for year in YEAR_PATTERN.findall(hit.chunk.text))
+    if not years or _is_asked(named_years, mentioned):
         return None
     inside = narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
-    if any(
-        named.condition.matches(year)
-        for named in named_years
-        for year in catalog.values(YEAR, inside)
-    ):
+    if _is_asked(named_years, catalog.values(YEAR, inside)):
         return None
     of_scope = f" ({escape_markdown(describe(inside, say))})" if inside else ""
     has = (
@@ -155,6 +152,11 @@ def missing_figures(
         scope=of_scope,
         known=has,
     )
+
+
+def _is_asked(named: Sequence[NamedYears], years: Iterable[Value]) -> bool:
+    """Return whether one of the years is one of those that a question names."""
+    return any(one.condition.matches(year) for year in years for one in named)
 
 
 def _of_what_is_asked(
@@ -297,14 +299,7 @@ def _missing_countries(
         return None
     if _is_mostly_of_no_country(scope.widest(), catalog):
         return None
-    absent = [
-        country
-        for country in reading.about
-        if seen.isdisjoint(values_of([country], catalog))
-    ]
-    if absent:
-        named = _named_by_untagged(scope, catalog)
-        absent = [country for country in absent if named.isdisjoint(country.keys)]
+    absent = _without_report(reading.about, seen, scope, catalog)
     present = [value for value in values_of(reading.about, catalog) if value in seen]
     left_out = [
         value for value in present if not _admits(scope, COUNTRY, value, catalog)
@@ -319,19 +314,8 @@ def _missing_countries(
     evidence = _evidence([*absent, *outside], scope, catalog)
     texts = _absent_in_words(absent, evidence, say)
     if left_out:
-        shown = escape_markdown(describe(scope, say))
-        names = _joined([with_article(str(name), say) for name in left_out], say, "and")
-        texts.append(
-            say(
-                "The scope chosen ({scope}) leaves out {names}.",
-                scope=shown,
-                names=names,
-            )
-        )
-    if any(
-        _admits(scope, COUNTRY, value, catalog)
-        for value in values_of(reading.countries, catalog)
-    ):
+        texts.append(_left_out_in_words(left_out, scope, say))
+    if _admits_any(values_of(reading.countries, catalog), scope, catalog):
         return Missing(" ".join(texts), everything=False)
     return Missing(
         " ".join(texts),
@@ -340,6 +324,39 @@ def _missing_countries(
         may_be_named=evidence.may_be_named,
         is_chosen=_is_chosen(scope),
         offer=_what_there_is(scope, catalog, say),
+    )
+
+
+def _admits_any(countries: Iterable[Value], scope: Scope, catalog: Catalog) -> bool:
+    return any(_admits(scope, COUNTRY, country, catalog) for country in countries)
+
+
+def _without_report(
+    countries: Sequence[NamedCountry],
+    seen: AbstractSet[Value],
+    scope: Scope,
+    catalog: Catalog,
+) -> list[NamedCountry]:
+    """Return the countries without a report, by the data or by its name. ``seen``:
+    those of the reports that a caller may see.
+    """
+    absent = [
+        country
+        for country in countries
+        if seen.isdisjoint(values_of([country], catalog))
+    ]
+    if not absent:
+        return []
+    named = _named_by_untagged(scope, catalog)
+    return [country for country in absent if named.isdisjoint(country.keys)]
+
+
+def _left_out_in_words(countries: Sequence[Value], scope: Scope, say: Say) -> str:
+    names = [with_article(str(name), say) for name in countries]
+    return say(
+        "The scope chosen ({scope}) leaves out {names}.",
+        scope=escape_markdown(describe(scope, say)),
+        names=_joined(names, say, "and"),
     )
 
 

@@ -11,6 +11,7 @@ from ...language.zones import zones_in
 from ...models.chat.extractive import MAX_QUOTATIONS
 from ...search.coverage import missing_words
 from ...search.mentions import names_country
+from ...search.relevance import Verdict
 from ...search.scope import describe
 from ...search.subjects import mentioned_countries
 from ..dialogue import Dialogue
@@ -42,11 +43,7 @@ class IsEnough:
             if not empty or keep_naming(turn):
                 return None
             return self.nothing.write(turn, found.closest)
-        verdict = "nothing" if empty else turn.judge.verdict(turn.reading, hits)
-        if hits and (is_zone_asked(turn, hits) or self._is_row_named(turn, hits)):
-            verdict = "answers"
-        if verdict == "nothing" and not empty and self._may_tell(turn, hits[0]):
-            verdict = "closest"
+        verdict = self._verdict(turn, hits, is_far=empty)
         if verdict == "nothing" and keep_naming(turn):
             return None
         if verdict != "answers" and not turn.has_model:
@@ -55,6 +52,22 @@ class IsEnough:
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
         return None
+
+    def _verdict(
+        self, turn: Turn, hits: Sequence[SearchHit], *, is_far: bool
+    ) -> Verdict:
+        """Return whether hits answer the question, come close to it, or say nothing
+        about it. ``is_far``: none is near enough, or of
+        the right years.
+        """
+        if hits and (is_zone_asked(turn, hits) or self._is_row_named(turn, hits)):
+            return "answers"
+        if is_far:
+            return "nothing"
+        verdict = turn.judge.verdict(turn.reading, hits)
+        if verdict == "nothing" and self._may_tell(turn, hits[0]):
+            return "closest"
+        return verdict
 
     def _may_tell(self, turn: Turn, hit: SearchHit) -> bool:
         """Return whether a doubtful passage may answer: a model can tell a doubt from

@@ -102,7 +102,7 @@ class FigureTool:
         if turn.is_foreign or asks_several(reading):
             return None
         _, about = self.asked_for(turn)
-        keys = set(map(country_key, about))
+        keys = {country_key(country) for country in about}
         # Other countries say what is measured: "the border with Russia".
         named = [one for one in reading.countries if not keys.isdisjoint(one.keys)]
         reading = replace(reading, countries=tuple(named))
@@ -254,30 +254,33 @@ class FigureTool:
         if asks_several(reading):
             return None
         scope = turn.question.scope
-        subjects = about or list(map(str, self.catalog.values(COUNTRY, scope)))
+        subjects = about or [str(name) for name in self.catalog.values(COUNTRY, scope)]
         scope = scope.having(COUNTRY, subjects)
         years = editions(scope, self.catalog)
         newest = scope.having(YEAR, years[-1:]) if years else None
-        asked = read_word_set(reading, request)
-        if asked is not None:
-            sets = WordSets(self.store, self.tables.index, turn.analyzer.terms)
-            # Where no index of words answers, the search by vectors may.
-            with suppress(SearchEngineError):
-                found = sets.answer(asked, newest or scope, scope, subjects, turn.say)
-                if found is not None:
-                    telling = telling_words(reading)
-                    found.unused = tuple(
-                        word for word in found.unused if word in telling
-                    )
-                    return found
+        found = self._of_words(turn, request, newest, scope, subjects)
+        if found is not None:
+            return found
         if request.kind in {"value", "prose"} or (reading.about and not about):
             return None
-        if request.kind in OF_ALL:
-            questions = FigureQuestions(self.queries, turn.analyzer.terms)
-            of_all = questions.of_all(request, scope, turn.request)
-            if of_all is not None and of_all[1].chunk_ids:
-                query, table = of_all
-                return _rendered(table, in_words(query, table, turn.say), turn.say)
+        computed = self._computed_of_all(turn, request, scope)
+        if computed is not None:
+            return computed
+        return self._of_reported(turn, request, about, subjects, newest)
+
+    def _of_reported(
+        self,
+        turn: Turn,
+        request: Request,
+        about: Sequence[str],
+        subjects: Sequence[str],
+        newest: Scope | None,
+    ) -> Rendered | None:
+        """Return what a request asks of figures as they are reported, else of the rows
+        of one table. ``about``: the countries that the question is about, none = all;
+        ``subjects``: those in scope.
+        """
+        scope = turn.question.scope.having(COUNTRY, subjects)
         measured = self.tables.compile(
             request.topic,
             scope,
@@ -288,15 +291,54 @@ class FigureTool:
         )
         if not measured or self._is_of_others(turn, request, measured[0]):
             return self._of_rows(turn, request)
-        stated = [named.condition for named in reading.figure_years]
+        stated = [named.condition for named in turn.reading.figure_years]
         rendered = self.render(request, measured, about, stated, turn.say)
         if rendered is None:
             return self._of_rows(turn, request)
-        rendered.unused = _dropped(reading, request, about, rendered)
+        rendered.unused = _dropped(turn.reading, request, about, rendered)
         if request.kind in OF_ALL:
             without = lacking(subjects, measured[0].by_subject, turn.say)
-            rendered.text = "\n\n".join(filter(None, [rendered.text, without]))
+            rendered.text = f"{rendered.text}\n\n{without}".strip()
         return rendered
+
+    def _of_words(
+        self,
+        turn: Turn,
+        request: Request,
+        newest: Scope | None,
+        scope: Scope,
+        subjects: Sequence[str],
+    ) -> Rendered | None:
+        """Return the countries whose reports state what is asked; None where no set of
+        countries is asked for, or none is found.
+        """
+        asked = read_word_set(turn.reading, request)
+        if asked is None:
+            return None
+        sets = WordSets(self.store, self.tables.index, turn.analyzer.terms)
+        # Where no index of words answers, the search by vectors may.
+        with suppress(SearchEngineError):
+            found = sets.answer(asked, newest or scope, scope, subjects, turn.say)
+            if found is not None:
+                telling = telling_words(turn.reading)
+                found.unused = tuple(word for word in found.unused if word in telling)
+                return found
+        return None
+
+    def _computed_of_all(
+        self, turn: Turn, request: Request, scope: Scope
+    ) -> Rendered | None:
+        """Return what a request about all countries asks to compute of each; None where
+        it asks for figures as they are reported, or is about some.
+        """
+        if request.kind not in OF_ALL:
+            return None
+        questions = FigureQuestions(self.queries, turn.analyzer.terms)
+        found = questions.of_all(request, scope, turn.request)
+        if found is None:
+            return None
+        query, table = found
+        return _rendered(table, in_words(query, table, turn.say), turn.say)
 
     def _of_rows(self, turn: Turn, request: Request) -> Rendered | None:
         """Return a ranking of the rows of one table, which may lack a few words; None
@@ -445,16 +487,9 @@ class FigureTool:
             return ""
         if self.asked_for(turn)[0].kind != "value":
             return ""
-        say = turn.say
         if chunk.statements is not None:
-            asked = self.rows.read(turn)
-            table = RowFigures(chunk)
-            for _, cell in self.rows.cells(asked, [table]):
-                if cell.lacking:
-                    continue
-                return self.rows.tell(asked, table, cell.figures, say, passage.number)
-            return ""
-        units, _ = read_units(turn.reading.text)
+            return self._state_cell(turn, passage)
+        units, _ = read_units(text)
         figure = None
         if COUNTRY in chunk.metadata and chunk.heading:
             figure = self._meant(turn, chunk)
@@ -463,52 +498,38 @@ class FigureTool:
             return ""
         if units and not is_convertible(figure.unit, units[0]):
             return ""
-        name = in_a_sentence(figure.heading)
-        subject = figure.subject
-        text = "{subject}, {name}: {figure}."
-        if figure.label:
-            name = f"{name} ({figure.label})"
-        elif not is_plural(name):
-            # A label in it would jar.
-            text = "In {subject}, the {name} was {figure}."
-            subject = with_article(subject, say)
-        shown = dated_text(figure, say)
+        shown = dated_text(figure, turn.say)
         if units:
             value = convert(figure.value, figure.unit, units[0])
             shown = f"{shown} = {escape_markdown(in_unit(value, units[0]))}"
-        shown = f"{shown} [{passage.number}]"
-        return say(
-            text,
-            subject=escape_markdown(subject),
-            name=escape_markdown(name),
-            figure=shown,
-        )
+        return _as_sentence(figure, f"{shown} [{passage.number}]", turn.say)
+
+    def _state_cell(self, turn: Turn, passage: Passage) -> str:
+        """Return the cell of a quoted table that has all words of the question as a
+        sentence; "" without one.
+        """
+        asked = self.rows.read(turn)
+        table = RowFigures(passage.hit.chunk)
+        for _, cell in self.rows.cells(asked, [table]):
+            if not cell.lacking:
+                return self.rows.tell(
+                    asked, table, cell.figures, turn.say, passage.number
+                )
+        return ""
 
     def _meant(self, turn: Turn, chunk: Chunk) -> ReportedFigure | None:
         """Return the one figure of a passage that has all words of the question."""
-        reading = turn.reading
-        heading = chunk.heading
-        names = defaultdict[str, list[str]](list)
-        for entry in self.glossary():
-            if entry.heading == heading:
-                names[entry.label].append(entry.term)
-                names[entry.label].extend(entry.other_words)
-        words_of = analyzer_for(reading.text, self.language).terms
-        named = []
-        for name in reading.names:
-            # Not a country that the question is not about: "the frontier with India".
-            if name in reading.about or name not in reading.countries:
-                named.append(name)
-        _, topic_text = read_units(remove_names(reading.text, named))
-        topic = set(WORD_PATTERN.findall(topic_text.lower()))
-        is_share = "%" in reading.text or not topic.isdisjoint(SHARE_WORDS)
+        topic = self._words_of_topic(turn.reading)
+        is_share = "%" in turn.reading.text or not topic.isdisjoint(SHARE_WORDS)
         topic -= NEUTRAL_WORDS
         topic -= SHARE_WORDS
+        words_of = analyzer_for(turn.reading.text, self.language).terms
         words = set(words_of(" ".join(topic)))
         if not words:
             return None
+        names = self._names_under(chunk.heading)
         of_label: dict[str, list[ReportedFigure]] = defaultdict(list)
-        of_heading = set(words_of(" ".join([heading, *names[""]])))
+        of_heading = set(words_of(" ".join([chunk.heading, *names[""]])))
         for figure in figures_of(chunk):
             label = figure.label
             label_words = set(words_of(" ".join([label, *names[label]])))
@@ -527,6 +548,28 @@ class FigureTool:
         if len(labels) != 1:
             return None
         return _newest(turn, of_label[labels[0]])
+
+    def _names_under(self, heading: str) -> Mapping[str, Sequence[str]]:
+        """Return the glossary's words for the figures under a heading, by their
+        labels; none for a label that it does not know.
+        """
+        names = defaultdict[str, list[str]](list)
+        for entry in self.glossary():
+            if entry.heading == heading:
+                names[entry.label].append(entry.term)
+                names[entry.label].extend(entry.other_words)
+        return names
+
+    def _words_of_topic(self, reading: Reading) -> set[str]:
+        """Return the words of a question without units, and without the names of what
+        it is about: not "India" of "the frontier with India".
+        """
+        named = []
+        for name in reading.names:
+            if name in reading.about or name not in reading.countries:
+                named.append(name)
+        _, topic = read_units(remove_names(reading.text, named))
+        return set(WORD_PATTERN.findall(topic.lower()))
 
     def key_figures(
         self, turn: Turn, scope: Scope, subjects: Sequence[str]
@@ -567,6 +610,27 @@ def _dropped(
     return ()
 
 
+def _as_sentence(figure: ReportedFigure, shown: str, say: Say) -> str:
+    """Return a figure with its subject and name. ``shown``: its value, year and
+    citation.
+    """
+    name = in_a_sentence(figure.heading)
+    subject = figure.subject
+    text = "{subject}, {name}: {figure}."
+    if figure.label:
+        name = f"{name} ({figure.label})"
+    elif not is_plural(name):
+        # A label in it would jar.
+        text = "In {subject}, the {name} was {figure}."
+        subject = with_article(subject, say)
+    return say(
+        text,
+        subject=escape_markdown(subject),
+        name=escape_markdown(name),
+        figure=shown,
+    )
+
+
 def _newest(turn: Turn, figures: Sequence[ReportedFigure]) -> ReportedFigure | None:
     """Return the newest figure of the years that a question names, else of all; None
     where there are several.
@@ -575,7 +639,7 @@ def _newest(turn: Turn, figures: Sequence[ReportedFigure]) -> ReportedFigure | N
         figures = [
             figure for figure in figures if year.condition.matches(year_of(figure))
         ]
-    newest = max(map(year_of, figures), default=0)
+    newest = max((year_of(figure) for figure in figures), default=0)
     figures = [figure for figure in figures if year_of(figure) == newest]
     return figures[0] if len(figures) == 1 else None
 
