@@ -126,6 +126,10 @@ class FigureQuestions:
         """
         operation = read_operation(Reading(topic_of_figures(wanted.topic)), subjects=1)
         sign = SIGNS.get(operation.wanted)
+        is_computed = sign is not None or operation.wanted in {"each", "dense"}
+        if not is_computed and not self.derived_terms(operation.topics):
+            # What its topics mean is embedded only where it is computed with.
+            return None
         names = self._of_topics(operation, scope, request)
         if len(set(names)) != len(operation.topics):
             return None
@@ -135,8 +139,6 @@ class FigureQuestions:
             names = self._of_area(names[0], scope)
         elif sign:
             names = [sign.join(f"[{name}]" for name in names)]
-        elif not self.derived_terms(operation.topics):
-            return None
         if not names:
             return None
         query = FigureQuery(indicators=tuple(names[:1]), steps=steps_of(wanted))
