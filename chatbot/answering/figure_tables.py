@@ -333,22 +333,7 @@ class FigureTables:
         figures = [
             figure for figure in self._figures.find(scope) if figure.subject in subjects
         ]
-        newest = {
-            subject: max(
-                (_edition(f.edition) for f in figures if f.subject == subject),
-                default=0,
-            )
-            for subject in subjects
-        }
-        passages: dict[str, dict[tuple[str, str], str]] = {
-            subject: {} for subject in subjects
-        }
-        for figure in figures:
-            if figure.year and _edition(figure.edition) == newest[figure.subject]:
-                passages[figure.subject].setdefault(
-                    (figure.heading, figure.label), figure.chunk_id
-                )
-        first, *others = passages.values()
+        first, *others = _newest_passages(figures, subjects)
         shared = {
             pair: id
             for pair, id in first.items()
@@ -531,6 +516,27 @@ class FigureTables:
 
 _ByMeaning = dict[tuple[frozenset[str], str], list[ReportedFigure]]
 """Figures by the words of their indicator and their unit."""
+
+
+def _newest_passages(
+    figures: Sequence[ReportedFigure], subjects: Sequence[str]
+) -> list[dict[tuple[str, str], str]]:
+    """Return of each subject the passages of the dated figures of its newest edition,
+    by heading and label.
+    """
+    newest = dict.fromkeys(subjects, 0)
+    for figure in figures:
+        edition = _edition(figure.edition)
+        newest[figure.subject] = max(newest[figure.subject], edition)
+    passages: dict[str, dict[tuple[str, str], str]] = {
+        subject: {} for subject in subjects
+    }
+    for figure in figures:
+        if figure.year and _edition(figure.edition) == newest[figure.subject]:
+            passages[figure.subject].setdefault(
+                (figure.heading, figure.label), figure.chunk_id
+            )
+    return list(passages.values())
 
 
 def _only_ones(

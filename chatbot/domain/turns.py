@@ -4,10 +4,10 @@ the current context, as its time limit is: what computes need not be told of it.
 
 from contextvars import ContextVar
 
-__all__ = ["NO_TURN", "Turn", "current_turn", "give_way"]
+__all__ = ["NO_TURN", "ComputingTurn", "current_turn", "give_way"]
 
 
-class Turn:
+class ComputingTurn:
     """The turn of work that waits for nobody."""
 
     def give_way(self) -> None:
@@ -17,8 +17,8 @@ class Turn:
         """Let the next request begin: this one has ended, or waits for a model."""
 
 
-NO_TURN = Turn()
-current_turn: ContextVar[Turn] = ContextVar("turn", default=NO_TURN)
+NO_TURN = ComputingTurn()
+current_turn: ContextVar[ComputingTurn] = ContextVar("turn", default=NO_TURN)
 
 
 def give_way() -> None:

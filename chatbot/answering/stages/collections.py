@@ -1,6 +1,6 @@
 """Lets the model choose in which collections several searches look (seed 002)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ...models.replies import numbers
@@ -46,11 +46,7 @@ class ChooseCollections:
         )
         if picked is None:
             return None
-        left_out = {
-            collection.name
-            for number, collection in enumerate(choice, start=1)
-            if picked and number not in picked
-        }
+        left_out = _not_picked(choice, picked)
         names = [
             collection.name
             for collection in self.collections
@@ -60,3 +56,18 @@ class ChooseCollections:
             turn.change(scope=chosen.within(names))
         turn.events.step("collections", "Searched in", items=names)
         return None
+
+
+def _not_picked(
+    choice: Sequence[KnowledgeCollection], picked: Collection[int]
+) -> set[str]:
+    """Return the names of the collections whose numbers, from 1, were not picked; none
+    where nothing was.
+    """
+    if not picked:
+        return set()
+    return {
+        collection.name
+        for number, collection in enumerate(choice, start=1)
+        if number not in picked
+    }

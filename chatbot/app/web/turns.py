@@ -14,7 +14,7 @@ from flask import current_app, g
 
 from ...domain.callers import Caller
 from ...domain.errors import TooManyRequestsError, read_table
-from ...domain.turns import NO_TURN, Turn, current_turn
+from ...domain.turns import NO_TURN, ComputingTurn, current_turn
 from .callers import caller
 from .routes import Route, services
 from .streaming import connection
@@ -31,7 +31,7 @@ _POLL_SECONDS = 0.25
 
 
 @dataclass(eq=False)
-class StrangersTurn(Turn):
+class StrangersTurn(ComputingTurn):
     """The turn of a request without a key."""
 
     turns: "Turns"
@@ -51,7 +51,7 @@ class StrangersTurn(Turn):
 
 
 @dataclass(eq=False)
-class KeyedTurn(Turn):
+class KeyedTurn(ComputingTurn):
     """The turn of a request with a key, which waits for none without."""
 
     turns: "Turns"
@@ -167,7 +167,7 @@ def take_turn(route: Route | None) -> None:
     if route is None or not route.is_counted or route.need == "nothing":
         return
     who = caller()
-    turn: Turn
+    turn: ComputingTurn
     if who.key is not None:
         turn = _turns().begin_keyed()
     elif _is_stranger(who):
@@ -186,9 +186,9 @@ def _is_stranger(who: Caller) -> bool:
     return services().settings.rule != "open" and not who.may("write")
 
 
-def keep_turn() -> Turn:
+def keep_turn() -> ComputingTurn:
     """Return the turn of the current request, which its answer ends."""
-    turn: Turn = g.pop("turn", NO_TURN)
+    turn: ComputingTurn = g.pop("turn", NO_TURN)
     return turn
 
 
@@ -199,7 +199,7 @@ def end_turn() -> None:
 
 
 @contextmanager
-def held(turn: Turn) -> Iterator[None]:
+def held(turn: ComputingTurn) -> Iterator[None]:
     """Compute in a turn, which ends with the block."""
     token = current_turn.set(turn)
     try:
