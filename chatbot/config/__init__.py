@@ -27,7 +27,6 @@ _MODELS = "models" if IS_INSTALLED else "chatbot/models/embed/models"
 
 TEMPLATES = _ROOT / "templates"
 STATIC = _ROOT / "static"
-GUNICORN = _ROOT / "gunicorn.conf.py"
 SAMPLE_DATA = _LOCAL / "sample_data"
 WARM_CACHE = SAMPLE_DATA / "embeddings.npz"
 MODELS = _LOCAL / _MODELS

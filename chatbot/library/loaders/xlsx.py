@@ -373,24 +373,7 @@ def _with_one_label(rows: list[list[str]]) -> list[list[str]]:
     """Return the rows of a sheet with their first columns joined, where each row has a
     label in one of them at most: labels are indented by columns.
     """
-    width = max(map(len, rows), default=0)
-    count = 0
-    is_filled = [False] * len(rows)
-    while count < width:
-        labelled: list[int] = []
-        for number, row in enumerate(rows):
-            text = row[count] if count < len(row) else ""
-            if text and (is_filled[number] or tables.is_number(text)):
-                labelled = []
-                break
-            if text:
-                labelled.append(number)
-        else:
-            count += 1
-            for number in labelled:
-                is_filled[number] = True
-            continue
-        break
+    count = _label_columns(rows)
     if count < 2:
         return rows
     joined: list[list[str]] = []
@@ -398,6 +381,19 @@ def _with_one_label(rows: list[list[str]]) -> list[list[str]]:
         label = "".join(row[:count])
         joined.append([label, *row[count:]] if row else row)
     return joined
+
+
+def _label_columns(rows: Sequence[Sequence[str]]) -> int:
+    """Return in how many of the first columns together no row has a figure, and none
+    more than one label.
+    """
+    width = max(map(len, rows), default=0)
+    for column in range(width):
+        for row in rows:
+            text = row[column] if column < len(row) else ""
+            if text and (any(row[:column]) or tables.is_number(text)):
+                return column
+    return width
 
 
 _WHITE = "FFFFFFFF"

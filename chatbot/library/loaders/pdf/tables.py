@@ -367,7 +367,6 @@ def _extended_to_labels(rules: Sequence[Rule], words: Sequence[Word]) -> list[Ru
     """
     first = rules[0]
     lines = rows_of(word for word in words if first.y < word.y < rules[-1].y)
-    x0 = first.x0
     labels: list[Word] = []
     labelled = 0
     beside = 0
@@ -746,9 +745,7 @@ def _cells_between_borders(
     """Return the cell of each column. Figures and headings of several columns between
     two borders are told apart by their places.
     """
-    cells: list[_Cell] = []
-    for box, words in zip(boxes, inside, strict=True):
-        cells.append((_joined(words), box))
+    cells = list(zip(map(_joined, inside), boxes, strict=True))
     for place, box in enumerate(boxes):
         end = place + 1
         while end < len(boxes) and boxes[end] is None:
