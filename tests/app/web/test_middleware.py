@@ -199,3 +199,18 @@ class TestAllowed:
 def test_a_forwarded_address_may_have_a_port() -> None:
     for said, address in CASES["a forwarded address may have a port"]:
         assert bare(said) == address
+
+
+def test_every_answer_tells_a_browser_what_it_may_do(client: FlaskClient) -> None:
+    for path in ("/", "/api/reports", "/nowhere"):
+        headers = client.get(path).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+        assert "camera=()" in headers["Permissions-Policy"]
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        assert "Strict-Transport-Security" not in headers
+
+
+def test_a_browser_that_came_by_https_stays_there(client: FlaskClient) -> None:
+    answer = client.get("/", base_url="https://localhost")
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
