@@ -74,6 +74,11 @@ class Calculations:
         self._carried = [*self._carried, *of_sentence][-MAX_CARRIED:]
         self._terms_of.clear()
 
+    def forget_stated(self) -> None:
+        """Keep what is calculated alone: for a sentence before those that state it."""
+        self._carried = []
+        self._terms_of.clear()
+
     def carry_computed(self, computed: Iterable[Amount]) -> None:
         """Keep figures that are calculated themselves, with their exact values."""
         self._computed = [*self._computed, *computed][-MAX_CARRIED:]

@@ -93,14 +93,20 @@ def check(
     unread = {*cited} - {*evidence}
     # Some answers say the same again and again.
     check_once = cache(checker.check)
-    unsupported: list[Unsupported] = []
-    findings: list[tuple[Clause, Defect]] = []
+    lacking_clauses: list[tuple[Clause, tuple[Unsupported, list[Defect]]]] = []
     for clause in in_order:
         found = check_once(clause) if unread.isdisjoint(clause.beside) else None
         if found is not None:
-            lacking, defects = found
-            unsupported.append(lacking)
-            findings += [(clause, defect) for defect in defects]
+            lacking_clauses.append((clause, found))
+    unsupported: list[Unsupported] = []
+    findings: list[tuple[Clause, Defect]] = []
+    for clause, found in lacking_clauses:
+        last = checker.check_lead(clause, found)
+        if last is None:
+            continue
+        lacking, defects = last
+        unsupported.append(lacking)
+        findings += [(clause, defect) for defect in defects]
     doubtful = _doubtful_numbers(in_order, unsupported, findings)
     words = _words_of_numbers(in_order)
     citations = [

@@ -12,6 +12,7 @@ from ..domain import Question, Range
 from ..domain.chat import MarkKind, Unsupported
 from ..domain.tables import Texts
 from ..language.characters import lowered
+from ..language.detection import language_of
 from ..language.figures import (
     Date,
     comma_decimals,
@@ -87,6 +88,7 @@ class ClauseChecker:
         self._is_silent = is_silent
         self._cells = cells
         self._comma = comma_decimals(response)
+        self._is_english = language_of(response) == "english"
         self._given_numbers = _given_numbers(question)
         self._computed = computed
         self._calculations = Calculations(
@@ -125,6 +127,17 @@ class ClauseChecker:
             no_source=NO_SOURCE in found.names,
         )
         return lacking, defects
+
+    def check_lead(
+        self, clause: Clause, found: tuple[Unsupported, list[Defect]]
+    ) -> tuple[Unsupported, list[Defect]] | None:
+        """Return what a clause lacks once all were checked: a lead may say first what
+        the sentences behind it compute. ``found``: what it lacked then.
+        """
+        if not found[0].figures:
+            return found
+        self._calculations.forget_stated()
+        return self.check(clause)
 
     def _evidence_of(self, numbers: Sequence[int]) -> list[Evidence]:
         return [self._evidence[n] for n in numbers if n in self._evidence]
@@ -210,6 +223,7 @@ class ClauseChecker:
                 continue
             if _is_claim(amount, words, in_dates):
                 unproven.append(amount)
+        unproven = self._in_no_reading(words, unproven, cited)
         if len(unproven) <= MAX_MISSING:
             unproven = self._not_proven(clause, unproven, cited)
         self._calculations.carry(supported)
@@ -219,6 +233,21 @@ class ClauseChecker:
         missing += self._missing_report_years(words, cited)
         by_text = {defect.text: defect for _, defect in sorted(missing)}
         return list(by_text.values()), texts
+
+    def _in_no_reading(
+        self, words: str, claims: Sequence[Amount], cited: Sequence[Evidence]
+    ) -> list[Amount]:
+        """Return the claims that no passage has, in other languages than English with
+        either sign for decimals: an answer in German may write 5.199 m or, as its
+        report does, 5,199 m.
+        """
+        if not claims or self._is_english:
+            return list(claims)
+        supported = set()
+        for amount in amounts(words, comma=not self._comma):
+            if is_supported(amount, cited):
+                supported.add(amount.figure.start)
+        return [claim for claim in claims if claim.figure.start not in supported]
 
     def _not_proven(
         self, clause: Clause, claims: Sequence[Amount], cited: Sequence[Evidence]

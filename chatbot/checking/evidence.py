@@ -271,6 +271,7 @@ class Evidence:
         """Return the amounts that say the same, in any unit."""
         key = (
             amount.figure.text,
+            amount.figure.values,  # 5.199 is read in two ways
             amount.measure,
             amount.size,
             amount.falling,

@@ -9,12 +9,15 @@ that has its value.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 from itertools import compress
 from typing import NamedTuple
 
 from ..domain.scope import NamedCountry
+from ..language.analysis import STOP_WORDS
 from ..language.characters import lowered
 from ..language.country_names import keys_in
+from ..language.detection import language_of
 from .amounts import Amount
 from .changes import MAX_FIGURES, wrong_changes
 from .contradictions import NEGATORS, Defect
@@ -168,7 +171,11 @@ def _of_others(
     figures = [one for one in figures if one.amount.figure.text not in labels]
     if not 0 < len(figures) <= MAX_FIGURES:
         return
-    words = _words_beside(clause, figures, labels)
+    # A Spanish "el" does not name El Salvador.
+    small = _small_words(language_of(clause.text))
+    words = [
+        word for word in _words_beside(clause, figures, labels) if word.key not in small
+    ]
     if not any(word.key in labels or word.country for word in words):
         return
     fewest: list[Defect] | None = None
@@ -180,6 +187,14 @@ def _of_others(
         if fewest is None or len(defects) < len(fewest):
             fewest = defects
     yield from fewest or ()
+
+
+@cache
+def _small_words(language: str) -> frozenset[str]:
+    """Return the stop words of another language than English, in which labels are."""
+    if language == "english":
+        return frozenset()
+    return frozenset(map(label_key, STOP_WORDS.get(language, ())))
 
 
 def _label_keys(figures: Sequence[_StatedFigure]) -> set[str]:
