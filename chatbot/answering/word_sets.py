@@ -36,15 +36,14 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 """A statement that denies what it speaks of: "dual citizenship recognized: no"."""
-HAVING = "{number} of {whole} have “{words}” under “{heading}”, by the newest reports:"
-WITHOUT = (
-    "{number} of {whole} do not have “{words}” under “{heading}”, by the newest "
-    "reports:"
-)
-HAVING_AND_WITHOUT = (
-    "{number} of {whole} have “{words}” and not “{others}” under “{heading}”, by the "
-    "newest reports:"
-)
+HEADS = {
+    "having": "{number} of {whole} have “{words}” under “{heading}”, by the newest "
+    "reports:",
+    "without": "{number} of {whole} do not have “{words}” under “{heading}”, by the "
+    "newest reports:",
+    "both": "{number} of {whole} have “{words}” and not “{others}” under “{heading}”, "
+    "by the newest reports:",
+}
 _Fit = tuple[int, int, float, str, AbstractSet[str], AbstractSet[str]]
 """How many words of a question a heading and its passages have, and how many with its
 phrases; its score and name; the terms that decide, and all that are explained.
@@ -94,11 +93,11 @@ class WordSets:
             return None
         rendered = Rendered(say)
         rows = _rows(in_set, rendered)
-        form = WITHOUT if negated else HAVING
+        kind = "without" if negated else "having"
         if required and lacked:
-            form = HAVING_AND_WITHOUT
+            kind = "both"
         head = say(
-            form,
+            HEADS[kind],
             number=len(rows),
             whole=counted(say, len(whole), "country"),
             words=escape_markdown(asked.in_words(required or lacked)),
