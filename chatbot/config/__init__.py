@@ -27,6 +27,8 @@ _MODELS = "models" if IS_INSTALLED else "chatbot/models/embed/models"
 
 TEMPLATES = _ROOT / "templates"
 STATIC = _ROOT / "static"
+GUNICORN = _ROOT / "gunicorn.conf.py"
+"""For the command of docs/deploy.md, where the program is installed."""
 SAMPLE_DATA = _LOCAL / "sample_data"
 WARM_CACHE = SAMPLE_DATA / "embeddings.npz"
 MODELS = _LOCAL / _MODELS
