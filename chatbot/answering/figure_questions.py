@@ -271,11 +271,23 @@ class FigureQuestions:
                 pairs = [people]
         elif not says_nothing(topic):
             meant = tables.meant(topic, scope, request)
+            if meant and len(operation.topics) > 1:
+                meant = (meant[0], self._part_told(topic, *meant, scope))
             if meant and self._names_label(topic, *meant):
                 pairs = [meant]
         elif operation.wanted in {"verdict", "ratio", "convert"}:
             pairs = tables.sizes(scope)
         return [indicator_name(heading, label) for heading, label in pairs]
+
+    def _part_told(self, topic: str, heading: str, label: str, scope: Scope) -> str:
+        """Return the one label of a heading that a topic has all words of, else
+        ``label``: of two figures that are set against each other, none is the whole
+        where a part is named.
+        """
+        words = set(self.terms(topic)).difference(self.terms(heading))
+        labels = self.queries.tables.indicators(scope)[heading]
+        told = [one for one in labels if words.issuperset(self.terms(one) or [one])]
+        return told[0] if len(told) == 1 else label
 
     def _named_part(self, topic: str, scope: Scope) -> str:
         """Return the one part of a heading that has a name, as a city has, and that a

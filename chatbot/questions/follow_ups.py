@@ -72,6 +72,8 @@ _THING_BEFORE = pattern(
     r"\b(?:{thing_before}|it\b(?! (?:have|export|import|produce|border)\b))"
 )
 """Speaks of something named before that is no country."""
+_PART_BEFORE = pattern(r"\bof (?:{thing_before}|it|them)\b")
+"""Asks for a part of it: "How much of that is paved?"."""
 _THEIRS = pattern(r"\b(?:{nameless}|(?:do|does|did|has|have) it)\b")
 """Speaks of a country named before."""
 _IT_DID = pattern(r"\b(?:do|does|did|has|have) it\b")
@@ -385,7 +387,9 @@ class FollowUps:
         has_country = bool(state.countries or state.cited.countries or chosen) and bool(
             self.catalog.values(COUNTRY)
         )
-        if has_country and not complete:  # else the topic is all that it can be about
+        is_part = _PART_BEFORE.search(message) is not None
+        if has_country and not (complete or is_part):
+            # Else the topic is all that it can be about.
             words = " ".join(
                 word for word in self._telling(reading) if not _MORE.fullmatch(word)
             )

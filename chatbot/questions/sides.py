@@ -218,6 +218,19 @@ def compared_countries(reading: Reading) -> list[NamedCountry]:
     return countries
 
 
+def others_named(reading: Reading) -> list[NamedCountry]:
+    """Return the countries that a question names and is not about: those of "the border
+    with Russia".
+    """
+    about = {named.keys for named in compared_countries(reading)}
+    # "My American readers" are nothing that is asked.
+    return [
+        named
+        for named in reading.countries
+        if not named.by_people and named.keys not in about
+    ]
+
+
 def by_comparison(reading: Reading) -> list[NamedCountry]:
     """Return what is compared, of two the one that is compared with behind the other:
     "How many times larger than Mali is Chad?".

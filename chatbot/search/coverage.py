@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from ..domain import Chunk
-from ..domain.scope import Reading
+from ..domain.scope import NamedCountry, Reading
 from ..language.analysis import WORD_PATTERN
+from ..language.country_names import keys_in
 from ..language.figures import ONES, SCALES
 from ..questions.kinds import FRACTIONS
 from ..questions.operations import asks_for_number
@@ -21,6 +22,7 @@ __all__ = [
     "lacks_number",
     "missing_numbers",
     "missing_words",
+    "names_outside",
     "texts_of",
 ]
 
@@ -77,6 +79,14 @@ def has_all(
     if len(words) < MIN_WORDS or lacks_number(question, chunk.text):
         return False
     return not (missing_words(words, texts, terms) or missing_numbers(question, texts))
+
+
+def names_outside(countries: Sequence[NamedCountry], texts: Iterable[str]) -> list[str]:
+    """Return the countries that no text names, as the question names them."""
+    if not countries:
+        return []
+    keys = keys_in("\n".join(texts))
+    return [named.text for named in countries if keys.isdisjoint(named.keys)]
 
 
 def texts_of(chunk: Chunk) -> list[str]:

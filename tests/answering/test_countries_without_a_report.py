@@ -29,6 +29,18 @@ Uganda 12%, Pakistan 8%
 ### Population
 
 52,428,290 (2023 est.)
+
+## Geography
+
+### Land boundaries
+
+total: 3,457 km
+
+border countries: Somalia 684 km; Tanzania 775 km
+
+### Elevation
+
+highest point: Mount Kenya 5,199 m
 """
 SUDAN = """# Sudan: Country Report 2023
 
@@ -119,6 +131,32 @@ def test_a_sentence_with_the_country_and_what_is_asked_answers(
     )
     assert "500 million dollars" in answer.response
     assert (answer.answered, answer.trace.closest_only) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("query", "unused"),
+    [
+        ("How many km of border does Kenya share with Norway?", ("Norway",)),
+        ("How long is the border of Kenya with Norway?", ("Norway",)),
+        ("How many km of border does Kenya share with Somalia?", ()),
+    ],
+)
+def test_a_whole_does_not_stand_for_the_part_of_another_country(
+    library: Services, query: str, unused: tuple[str, ...]
+) -> None:
+    answer = asked(library, query, mode="auto")
+    assert "684 km" in answer.response
+    assert answer.trace.unused == unused
+    assert answer.trace.closest_only == bool(unused)
+
+
+def test_a_quoted_figure_is_given_in_the_unit_that_is_asked_for(
+    library: Services,
+) -> None:
+    answer = asked(library, "How many feet up is the top elevation of Kenya?")
+    assert "5,199 m (2023 edition) = 17,057 feet [1]" in answer.response
+    assert "“highest point: Mount Kenya 5,199 m”" in answer.response
+    assert answer.answered
 
 
 def test_where_no_near_passage_names_the_country_its_name_is_searched_for(

@@ -4,16 +4,21 @@ from dataclasses import replace
 
 import pytest
 
+from chatbot.answering.figure_queries import FigureQueries
 from chatbot.answering.figure_questions import FigureQuestions, verdict
 from chatbot.answering.figure_sentences import in_words
+from chatbot.answering.figure_tables import FigureTables
 from chatbot.domain import Scope
+from chatbot.domain.figures import GlossaryEntry
 from chatbot.language.words import in_english
+from chatbot.models.embed.minilm import MiniLMEmbedder
 from chatbot.questions.kinds import read_request
 from chatbot.questions.operations import read_operation
 from chatbot.questions.reading import read_names
 from chatbot.questions.sides import by_comparison
+from chatbot.search.indicators import IndicatorIndex
 from tests.answering.test_figure_queries import CATALOG, queries
-from tests.answering.test_figure_tables import ANALYZER, figure
+from tests.answering.test_figure_tables import ANALYZER, Rows, figure
 
 FIGURES = (
     figure("Kenya", "Population", "58000000", 2024, 2025, unit=""),
@@ -38,14 +43,14 @@ FIGURES = (
 )
 
 
-def answer(question: str) -> str:
+def answer(question: str, of: FigureQueries | None = None) -> str:
     """Return the sentence of what a question computes; "" where it computes nothing."""
     reading = read_names(question, CATALOG)
     keys = dict.fromkeys(key for name in by_comparison(reading) for key in name.keys)
     names = {"KEN": "Kenya", "PER": "Peru"}
     subjects = [names[key] for key in keys]
     operation = read_operation(reading, subjects=len(subjects))
-    questions = FigureQuestions(queries(*FIGURES), ANALYZER.terms)
+    questions = FigureQuestions(of or queries(*FIGURES), ANALYZER.terms)
     if not operation.wanted:
         return ""
     found = questions.answer(operation, reading, subjects, Scope())
@@ -118,6 +123,11 @@ def answer(question: str) -> str:
             "Kenya, Life span: female, Life span: male: 5 years, from 70 years - 65",
         ),
         (
+            "How many points lie between the unemployment rate of Peru and that of "
+            "Kenya?",
+            "Unemployment rate: Peru is 0.9 percentage points above Kenya",
+        ),
+        (
             "How many Kenyans are there per square mile?",
             "Kenya, Population / Area: 259 per square mile (",
         ),
@@ -133,6 +143,20 @@ def answer(question: str) -> str:
 )
 def test_is_computed(question: str, beginning: str) -> None:
     assert answer(question).startswith(beginning)
+
+
+def test_each_of_two_parts_is_told_by_its_own_words() -> None:
+    heading = "Youth unemployment rate (ages 15-24)"
+    parts = [("", "32.1"), ("male", "27.5"), ("female", "62.7")]
+    figures = [figure("Kenya", heading, v, 2024, 2025, part) for part, v in parts]
+    glossary = [GlossaryEntry("youth unemployment", "", ("jobless youth",), heading)]
+    index = IndicatorIndex(MiniLMEmbedder(), ANALYZER, lambda: glossary)
+    tables = FigureTables(Rows(*figures), index, ANALYZER.terms)
+    of = FigureQueries(tables, CATALOG, lambda: glossary)
+    question = "What is the gap between female and male youth unemployment in Kenya?"
+    assert "from 62.7% - 27.5%" in answer(question, of)
+    question = "What is the gap between male and female youth unemployment in Kenya?"
+    assert "from 27.5% - 62.7%" in answer(question, of)
 
 
 @pytest.mark.parametrize(

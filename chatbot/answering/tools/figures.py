@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ...checking.wording import renumber
-from ...domain import Chunk, Passage, ReportedFigure, Scope, SearchHit
+from ...checking.wording import cited_numbers, renumber
+from ...domain import Chunk, Context, Passage, ReportedFigure, Scope, SearchHit
 from ...domain.errors import SearchEngineError
 from ...domain.figure_query import (
     FigureAnswer,
@@ -58,10 +58,12 @@ from ...questions.sides import (
     MAX_PARTS,
     asks_several,
     by_comparison,
+    others_named,
     sub_questions,
 )
 from ...questions.telling_words import telling_words
 from ...questions.word_sets import read_word_set
+from ...search.coverage import names_outside
 from ...search.subjects import with_article
 from ...search.unused_words import UnusedWords
 from ..answer_card import card_of_table
@@ -118,6 +120,9 @@ class FigureTool:
             return None
         query, table = found
         if not table.chunk_ids or table.missing:
+            return None
+        if names_outside(others_named(turn.reading), query.indicators):
+            # The length of all borders is not that of the one with Russia.
             return None
         text = in_words(query, table, turn.say)
         if operation.wanted == "verdict":
@@ -496,13 +501,34 @@ class FigureTool:
         if figure is None or not figure.value:
             # The passage of a zero says why: "0 km (landlocked)".
             return ""
+        if figure.unit and "countries" in text:
+            # "The neighbouring countries" are no length of borders.
+            return ""
         if units and not is_convertible(figure.unit, units[0]):
             return ""
-        shown = dated_text(figure, turn.say)
-        if units:
-            value = convert(figure.value, figure.unit, units[0])
-            shown = f"{shown} = {escape_markdown(in_unit(value, units[0]))}"
-        return _as_sentence(figure, f"{shown} [{passage.number}]", turn.say)
+        return _as_sentence(figure, units, passage.number, turn.say)
+
+    def converted(self, turn: Turn, quotes: str, context: Context) -> str:
+        """Return quotations, and below them the one figure of the first in the unit
+        that the question asks for: where a statement is emphasised, the figure of that.
+        """
+        operation = read_operation(turn.reading, subjects=1)
+        if turn.closest_only or operation.wanted != "convert":
+            return quotes
+        first = cited_numbers(quotes)[:1]
+        quotation = quotes.partition("“")[2].partition("”")[0]
+        parts = quotation.split("**")
+        if len(parts) == 3:
+            quotation = parts[1]
+        meant = [
+            _as_sentence(figure, operation.units, passage.number, turn.say)
+            for passage in context.passages
+            for figure in figures_of(passage.hit.chunk)
+            if passage.number in first
+            and figure.text in quotation
+            and is_convertible(figure.unit, operation.units[0])
+        ]
+        return f"{quotes}\n\n{meant[0]}" if len(meant) == 1 else quotes
 
     def _state_cell(self, turn: Turn, passage: Passage) -> str:
         """Return the cell of a quoted table that has all words of the question as a
@@ -610,9 +636,11 @@ def _dropped(
     return ()
 
 
-def _as_sentence(figure: ReportedFigure, shown: str, say: Say) -> str:
-    """Return a figure with its subject and name. ``shown``: its value, year and
-    citation.
+def _as_sentence(
+    figure: ReportedFigure, units: Sequence[str], number: int, say: Say
+) -> str:
+    """Return a figure with its subject and name, also in the first of these units, as
+    the passage of this number has it.
     """
     name = in_a_sentence(figure.heading)
     subject = figure.subject
@@ -623,11 +651,15 @@ def _as_sentence(figure: ReportedFigure, shown: str, say: Say) -> str:
         # A label in it would jar.
         text = "In {subject}, the {name} was {figure}."
         subject = with_article(subject, say)
+    shown = dated_text(figure, say)
+    if units:
+        value = convert(figure.value, figure.unit, units[0])
+        shown = f"{shown} = {escape_markdown(in_unit(value, units[0]))}"
     return say(
         text,
         subject=escape_markdown(subject),
         name=escape_markdown(name),
-        figure=shown,
+        figure=f"{shown} [{number}]",
     )
 
 

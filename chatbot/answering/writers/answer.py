@@ -43,7 +43,7 @@ class AnswerOfOneSearch(Prose):
             # A model had it, and broke off. Its passages stand first, as in the prompt.
             return table.text
         if turn.absent is None:
-            return super().quote(turn, context)
+            return self._figures.converted(turn, super().quote(turn, context), context)
         quotes: list[Quotation] = []
         for passage in context.passages:
             statement = _naming(turn, passage, turn.absent.countries)

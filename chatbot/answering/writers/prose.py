@@ -21,9 +21,9 @@ from ...models.chat.extractive import HEADER
 from ...models.replies.ending import Ending, EndingFilter, split_ending
 from ...models.replies.stream import Reply, completion
 from ...questions.operations import unmet_words
-from ...questions.sides import by_comparison
+from ...questions.sides import by_comparison, others_named
 from ...search.compression import Neighbours
-from ...search.coverage import missing_numbers, texts_of
+from ...search.coverage import missing_numbers, names_outside, texts_of
 from ...search.pipeline import with_rank
 from ...search.unused_words import UnusedWords
 from ..answer import prompt_for, with_note
@@ -97,10 +97,11 @@ class Prose:
         hits = [one.hit for one in context.passages if one.number in cited]
         chunks = [hit.chunk for hit in hits]
         unused = UnusedWords(turn.judge).of_passages(turn.reading, chunks)
+        texts = [text for chunk in chunks for text in texts_of(chunk)]
         if hits and hits[0].heading_score is None:
             # Where headings name figures, their years are read before.
-            texts = [text for chunk in chunks for text in texts_of(chunk)]
             unused = [*missing_numbers(turn.reading, texts), *unused]
+        unused = [*names_outside(others_named(turn.reading), texts), *unused]
         if unused:
             return unused
         subjects = len(by_comparison(turn.reading))
@@ -425,10 +426,11 @@ class Computed(Prose):
     def unused(self, turn: Turn, quotes: str, context: Context) -> Sequence[str]:
         if self._table.unused:
             return self._table.unused
+        things = self._table.things
         sentence = quotes.partition("\n\n")[0]
-        return UnusedWords(turn.judge).of_figures(
-            turn.reading, self._table.things, sentence
-        )
+        unused = UnusedWords(turn.judge).of_figures(turn.reading, things, sentence)
+        texts = [quotes, *things]
+        return [*names_outside(others_named(turn.reading), texts), *unused]
 
     def _note(self, turn: Turn, unread: str, shown: Sequence[SearchHit]) -> str:
         return ""
