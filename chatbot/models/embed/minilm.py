@@ -17,10 +17,12 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
+from ...config import IS_INSTALLED
 from ...config.settings import Settings
 from ...domain import RequestContext, Vector
 from ...domain.documents import Matrix
 from ...domain.errors import SettingsError
+from ...domain.packages import install_command
 from ...domain.turns import give_way
 from . import MINILM_FOLDER, average, check_file
 
@@ -47,10 +49,11 @@ class MiniLMEmbedder:
     max_tokens = MAX_TOKENS - 2
 
     def __init__(self, folder: Path = FOLDER) -> None:
+        remedy = "Restore the file from the repository."
+        if IS_INSTALLED:
+            remedy = f"Install it: {install_command('local')}"
         for name, expected in SHA256.items():
-            check_file(
-                folder / name, expected, remedy="Restore the file from the repository."
-            )
+            check_file(folder / name, expected, remedy=remedy)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
