@@ -49,7 +49,7 @@ STEPS: dict[str, AnyStep] = {
 }
 """By what a question wants."""
 SIGNS = {"difference": " - ", "ratio": " / ", "sum": " + "}
-"""Of the formula of what a ranking computes of two figures."""
+"""What stands between two figures in the formula that computes what is asked."""
 
 
 _PER_PEOPLE = re.compile(
@@ -138,7 +138,7 @@ class FigureQuestions:
         elif operation.wanted == "dense":
             names = self._of_area(names[0], scope)
         elif sign:
-            names = [sign.join(f"[{name}]" for name in names)]
+            names = [_joined(names, sign)]
         if not names:
             return None
         query = FigureQuery(indicators=tuple(names[:1]), steps=steps_of(wanted))
@@ -221,7 +221,7 @@ class FigureQuestions:
         if len(set(indicators)) < len(operation.topics):
             return None
         if operation.wanted == "sum":
-            return [SIGNS["sum"].join(f"[{name}]" for name in indicators)]
+            return [_joined(indicators, SIGNS["sum"])]
         if operation.wanted == "dense":
             return self._of_area(indicators[0], scope) or None
         if operation.wanted in {"each", "share"}:
@@ -434,6 +434,11 @@ class FigureQuestions:
                 if of_phrase and of_phrase <= words and len(of_phrase) > best[0]:
                     best = (len(of_phrase), entry)
         return best[1]
+
+
+def _joined(names: Sequence[str], sign: str) -> str:
+    """Return the formula of figures with a sign between them."""
+    return sign.join(f"[{name}]" for name in names)
 
 
 def _has_values(table: FigureTable) -> bool:

@@ -23,7 +23,7 @@ from ..language.countries import country_code
 from ..language.markdown import escape_markdown
 from ..language.words import Say, counted
 from ..questions.reading import list_in_words
-from .figure_steps import compared_columns, filtered_column, in_unit
+from .figure_steps import compared_columns, in_unit
 from .figure_words import MOST_COLUMNS, MOST_LISTED
 
 COMPARED = {
@@ -168,7 +168,8 @@ def _each(table: FigureTable, say: Say) -> str:
 
 def _filtered(step: Filter, table: FigureTable, say: Say) -> str:
     key = OPPOSITE[step.compare] if step.negated else step.compare
-    number = filtered_column(step, table)
+    columns = compared_columns(step, table)
+    number = columns[0]
     unit = step.unit or table.columns[number].unit
     value = step.indicator
     if step.value is not None:
@@ -177,7 +178,6 @@ def _filtered(step: Filter, table: FigureTable, say: Say) -> str:
         value = f"{step.times.normalize():f} × {step.indicator}"
     if step.compare == "between" and step.upper is not None and step.value is not None:
         value = f"{step.value.normalize():f} - {in_unit(step.upper, unit)}"
-    columns = compared_columns(step, table)
     listed = numbered(table, say, *columns) or say("none")
     if len(table.rows) == 1:
         listed = _in_line(table, table.rows[0], columns, say, ", ")

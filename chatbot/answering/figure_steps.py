@@ -349,7 +349,7 @@ def _sort_key(row: FigureRow, *, lowest: bool) -> tuple[Decimal, str]:
     return (cell.value if lowest else -cell.value, row.subject)
 
 
-def filtered_column(step: Filter, grid: FigureTable) -> int:
+def _filtered_column(step: Filter, grid: FigureTable) -> int:
     """Return the position of the column whose figures a filter looks at."""
     if step.indicator and step.value is not None:
         return _column_of(step.indicator, grid)
@@ -357,17 +357,17 @@ def filtered_column(step: Filter, grid: FigureTable) -> int:
 
 
 def compared_columns(step: Filter, grid: FigureTable) -> tuple[int, ...]:
-    """Return that position, and that of the column whose figures it is compared with
-    where that is another indicator.
+    """Return the position of the column whose figures a filter looks at, and that of
+    the column that these are compared with where that is another indicator.
     """
-    column = filtered_column(step, grid)
+    column = _filtered_column(step, grid)
     if step.value is None and step.indicator:
         return column, _column_of(step.indicator, grid)
     return (column,)
 
 
 def _filter(step: Filter, grid: FigureTable) -> FigureTable:
-    column = filtered_column(step, grid)
+    column = _filtered_column(step, grid)
     other = None
     if step.value is None:
         other = _column_of(step.indicator, grid) if step.indicator else column

@@ -6,7 +6,7 @@ from pathlib import Path
 
 __all__ = ["LOCAL_MODULES", "install_command"]
 
-LOCAL_MODULES = frozenset({"faiss", "onnxruntime", "tokenizers", "report_chat_local"})
+LOCAL_MODULES = frozenset({"faiss", "onnxruntime", "tokenizers"})
 """Modules that the extra `local` brings."""
 ROOT = Path(__file__).parents[2]
 
