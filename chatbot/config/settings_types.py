@@ -57,6 +57,7 @@ OWN_COLLECTIONS = frozenset(
         "sessions",
         "source_files",
         "sources",
+        "text_changes",
         "uploads",
         "usage",
         "usage_of_limited",

@@ -50,6 +50,7 @@ GUARDED = {
     "figures": "figures",
     "figure_versions": "figures",
     "figure_changes": "figures",
+    "text_changes": "figures",
     "glossary": "glossary",
     "country_groups": "glossary",
     "files": "originals",

@@ -26,6 +26,7 @@ from ..domain import (
     Vector,
     errors,
 )
+from ..domain.differences import ChangedFigure, TextDifferences
 from ..domain.documents import (
     SUMMARY_ORDINAL,
     Chunking,
@@ -42,6 +43,7 @@ from ..language.reported_figures import figure_years
 from .control import JobControl, lease
 from .derived import NONE, Summary
 from .description import language_notes
+from .differences import text_differences
 from .loaders.text import opened
 from .sources import (
     Source,
@@ -50,7 +52,13 @@ from .sources import (
     make_document,
     require_inside,
 )
-from .versions import SUPERSEDED, VersionWriter, heading_counts, with_parts
+from .versions import (
+    SUPERSEDED,
+    VersionWriter,
+    heading_counts,
+    read_figures,
+    with_parts,
+)
 from .zones import with_zones
 
 _ROW_NAME = re.compile(r"^(?:[^:;\n]{1,60}: )?([^:;\n]{4,60})[:;] ", re.MULTILINE)
@@ -702,6 +710,27 @@ class IngestionService:
             )
             outcome = "unchanged" if old.version == version else "changed"
         return document, outcome
+
+    def differences(
+        self, record: DocumentRecord, document: Document, control: JobControl
+    ) -> tuple[Sequence[ChangedFigure], TextDifferences]:
+        """Return what a document would change of a report that it replaces: its figures
+        and its text. The report's title and metadata count for both. Raises LoadError:
+        the document has no text; CancelledError.
+        """
+        ingestor = self.ingestors(record.overrides)
+        document = replace(
+            document, title=record.title, name=record.name, metadata=record.metadata
+        )
+        chunks = ingestor.cut(document, "", None, control)
+        stored = ingestor.store.get(record.chunk_ids())
+        text = text_differences(stored, chunks, control.check)
+        read_chunks = read_figures(
+            chunks, ingestor.read_texts, record.name, control.cancel
+        )
+        new = ingestor.figures.of_version(record.id, "", read_chunks)
+        figures = ingestor.figures.differences(record.id, record.version, new)
+        return figures, text
 
     def _known(
         self, source: Source, overrides: Mapping[str, Any]

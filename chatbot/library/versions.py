@@ -33,6 +33,7 @@ from ..database.repositories.figures import (
     VersionFigures,
 )
 from ..domain import Cancellation, Chunk, DocumentRecord, Scope, Vector, errors
+from ..domain.differences import TextDifferences
 from ..domain.documents import Deletion, HeadingCounts, Matrix, Part
 from ..domain.protocols import Embedder, LateStore, Store
 from ..domain.scope import YEAR_IN_REVIEW, Value
@@ -41,6 +42,7 @@ from ..language.country_names import keys_in
 from ..language.reported_figures import stated
 from .control import NO_RETRIES, JobControl, Retries
 from .derived import listed_terms
+from .differences import text_differences
 from .sources import METADATA, typed
 
 log = logging.getLogger(__name__)
@@ -48,6 +50,7 @@ BATCH = 256
 """Passages embedded and stored at a time: the work that a kill can lose."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two checks of how far the searches have followed."""
+NO_DIFFERENCES = TextDifferences()
 SUPERSEDED = "A newer version of this file was uploaded after it."
 
 
@@ -184,6 +187,10 @@ class VersionWriter:
                 figures = self._store_all(
                     record, chunks, vectors, again=old is not None, control=control
                 )
+                differences = NO_DIFFERENCES
+                if served is not None and served.version and not is_reading:
+                    former_chunks = self.store.get(served.chunk_ids())
+                    differences = text_differences(former_chunks, chunks, control.check)
                 counts = heading_counts(chunks, figures.headings())
                 shown = replace(shown, heading_counts=counts)
                 # From this step on questions see the new version; then the old one is
@@ -191,7 +198,12 @@ class VersionWriter:
                 if old is not None and replaces:
                     shown = replace(shown, replacing=old.version)
                 registered = self._show(
-                    shown, registered, figures, chunks, is_update=not is_reading
+                    shown,
+                    registered,
+                    figures,
+                    chunks,
+                    is_update=not is_reading,
+                    differences=differences,
                 )
             except errors.ChatbotError as error:
                 self.undo(record, old, error)
@@ -234,9 +246,10 @@ class VersionWriter:
         chunks: Sequence[Chunk],
         *,
         is_update: bool,
+        differences: TextDifferences = NO_DIFFERENCES,
     ) -> DocumentRecord:
-        """Make a version visible together with its figures and terms; return what is
-        registered now.
+        """Make a version visible together with its figures, its terms and its
+        ``differences`` from the one before it; return what is registered now.
         """
         terms = listed_terms(chunks)
         kinds = [CATALOG, FIGURES]
@@ -245,6 +258,7 @@ class VersionWriter:
             kinds.append(GLOSSARY)
         with self.documents.changes.of([shown.id], *kinds):
             self.figures.put(figures)
+            self.figures.record_text_changes(shown.id, differences)
             if GLOSSARY in kinds:
                 self.glossary.put(shown.id, terms, replace_all=True)
             return self._swap(shown, registered, is_update=is_update)

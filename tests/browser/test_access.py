@@ -167,7 +167,7 @@ def test_a_name_that_is_there_is_asked_about(
         page.locator("#file-input").set_input_files(file)
         page.locator("#upload-submit").click()
         if choice:
-            expect(page.locator("#conflict-text")).to_have_text("notes.md")
+            expect(page.locator("#conflict-list strong")).to_have_text("notes.md")
             page.get_by_role("button", name=choice, exact=True).click()
         expect(page.locator("#activity .ingestion")).to_have_count(number + 1)
         expect(page.locator("#activity [data-icon=check]").first).to_be_visible(

@@ -180,6 +180,44 @@ def remove(browser: Page, title: str) -> None:
     expect(row(browser, title)).to_have_count(0)
 
 
+def test_a_replacement_says_what_is_different_before_and_after(
+    library: Opened,
+) -> None:
+    browser, problems = library
+    text = b"# Wells of Dunmar\n\n## Supply\n\nThe town has ten wells.\n"
+    wells: FilePayload = {
+        "name": "wells.md",
+        "mimeType": "text/markdown",
+        "buffer": text,
+    }
+    card = add(browser, wells)
+    expect(card).to_have_attribute("data-state", "done", timeout=SLOW)
+    # What was added last stands above all others, and the headings sort.
+    expect(browser.locator("#rows .document-title").first).to_have_text(
+        "Wells of Dunmar"
+    )
+    browser.get_by_role("button", name="Title", exact=True).click()
+    expect(browser.locator("#rows .document-title").first).to_contain_text("Kenya")
+    expect(browser.locator("[aria-sort]")).to_have_attribute("aria-sort", "ascending")
+
+    add_again = {**wells, "buffer": text.replace(b"ten", b"twelve")}
+    browser.locator("#file-input").set_input_files([add_again])
+    staged = browser.locator("#staged .differences")
+    expect(staged.locator("summary")).to_have_text(
+        "“Wells of Dunmar” is here already. Different: 1 passage"
+    )
+    browser.locator("#upload-submit").click()
+    dialog = browser.locator("#conflict-dialog")
+    dialog.locator("summary").click()
+    expect(dialog.locator("del")).to_have_text("ten")
+    expect(dialog.locator("ins")).to_have_text("twelve")
+    dialog.get_by_role("button", name="Replace").click()
+    browser.get_by_role("link", name="What changed").last.click(timeout=SLOW)
+    expect(browser.locator(".text-changes del")).to_have_text("ten")
+    expect(browser.locator(".changes section")).to_have_count(1)
+    assert [each for each in problems if "409" not in each] == []
+
+
 def test_documents_are_added_found_changed_and_deleted(
     library: Opened, address: str
 ) -> None:

@@ -2,8 +2,10 @@
 and original file.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import Annotated, ClassVar, Literal
 
 from flask import Response
@@ -20,7 +22,7 @@ from ...domain.tables import Texts
 from ...library.control import JobControl
 from ...library.description import language_notes
 from ...library.review import MAX_REVIEWED, Doubt
-from ...library.sources import About, shown_source
+from ...library.sources import METADATA, About, shown_source
 from ..services.library import Library
 from ..services.reviewing import (
     FailedEdit,
@@ -66,6 +68,25 @@ AboutField = Literal[
     "source_url",
 ]
 """The fields of `About`."""
+SortField = Literal[
+    "title",
+    "-title",
+    "country_name",
+    "-country_name",
+    "year",
+    "-year",
+    "type",
+    "-type",
+    "pages",
+    "-pages",
+    "chunks",
+    "-chunks",
+    "status",
+    "-status",
+    "updated_at",
+    "-updated_at",
+]
+"""The orders of the list of reports."""
 SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
 """A file that is shown under this server's name can do nothing but be seen."""
 
@@ -114,6 +135,33 @@ class DocumentQuery(Page, ScopeQuery):
         Literal["pending", "ready", "failed", "deleting", "deleted"] | None,
         Field(description="Only reports of this status."),
     ] = None
+    sort: Annotated[
+        SortField,
+        Field(description='The field to sort by; with "-" before it from the end.'),
+    ] = "title"
+
+    def sorted(self, records: Sequence[DocumentRecord]) -> Sequence[DocumentRecord]:
+        """Return reports, which are in the order of their titles, in the order that is
+        asked for. Those without a value come last.
+        """
+        name = self.sort.removeprefix("-")
+        if self.sort == "title":
+            return records
+        valued = []
+        without = []
+        for record in records:
+            value = record.metadata.get(name) if name in METADATA else None
+            if name not in METADATA:
+                value = getattr(record, name)
+            if value in (None, ""):
+                without.append(record)
+                continue
+            # A year may be a text in the rows of another program.
+            is_text = isinstance(value, str)
+            key = (is_text, value.casefold() if isinstance(value, str) else value)
+            valued.append((key, record))
+        valued.sort(key=itemgetter(0), reverse=self.sort.startswith("-"))
+        return [record for _, record in valued] + without
 
 
 @documents.get(
@@ -122,8 +170,8 @@ class DocumentQuery(Page, ScopeQuery):
     returns=listing("Documents", "documents", LibraryReport),
 )
 def list_documents(query: DocumentQuery) -> Json:
-    """List the reports of the knowledge base by title, whether searchable or not. With
-    the status `deleted`: those in the bin that the caller may restore, the newest
+    """List the reports of the knowledge base, whether searchable or not. With the
+    status `deleted`: those in the bin that the caller may restore, the newest
     first.
     """
     if query.status == "deleted":
@@ -134,7 +182,7 @@ def list_documents(query: DocumentQuery) -> Json:
         for record in index.named(query.q, query_scope(query))
         if query.status is None or record.status == query.status
     ]
-    return query.of("documents", records, _shown)
+    return query.of("documents", query.sorted(records), _shown)
 
 
 @dataclass(frozen=True, slots=True)

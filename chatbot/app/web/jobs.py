@@ -21,7 +21,14 @@ from werkzeug.datastructures import FileStorage
 
 from ...database.core import Json
 from ...database.repositories.caches import request_cache
-from ...domain import Cancellation, DocumentRecord, RequestContext, errors
+from ...domain import (
+    Cancellation,
+    Document,
+    DocumentRecord,
+    RequestContext,
+    errors,
+)
+from ...domain.differences import ChangedFigure, TextDifferences
 from ...domain.documents import Proposal
 from ...domain.json import to_json
 from ...domain.scope import Scope
@@ -30,6 +37,7 @@ from ...domain.validation import parse
 from ...jobs.queue import Ingestion, IngestionFile
 from ...library.control import JobControl, lease
 from ...library.description import language_notes
+from ...library.differences import MAX_LISTED
 from ...library.sources import (
     METADATA,
     UPLOADS,
@@ -221,18 +229,35 @@ def _page_identity(page: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """A report that a file can replace (`on_conflict`), and what would be different.
+
+    ``figures`` has the first of ``figures_total``.
+    """
+
+    document_id: str
+    title: str
+    updated_at: str
+    figures: Sequence[ChangedFigure]
+    figures_total: int
+    text: TextDifferences
+
+
+@dataclass(frozen=True, slots=True)
 class FilePreview:
     """What a file says about itself: title, country, year, type and language, each with
     its origin.
 
     ``notes``: what was left out, and that the embedding model does not know its
-    language. ``error``: why it cannot be read.
+    language. ``replaces``: the caller's report of this name or address, if its content
+    is another one. ``error``: why it cannot be read.
     """
 
     name: str
     pages: int | None = None
     proposed: tuple[Proposal, ...] = ()
     notes: Texts = ()
+    replaces: Replacement | None = None
     error: str = ""
 
 
@@ -286,28 +311,45 @@ def preview_documents() -> Response:
                     Path(folder),
                     request.cancel,
                 )
-                return jsonify(to_json({"files": [looked(body.url, page)]}))
+                identity = _page_identity(body.url.partition("#")[0])
+                known = library().reader.documents.get(document_id(identity))
+                files = [looked(body.url, page, [known] if known else [])]
+                return jsonify(to_json({"files": files}))
             sent = sent_files(body.files or (), most=MAX_PREVIEWED_FILES)
+        names = [safe_name(file.filename) for file in sent]
+        same_name = _uploads_named(set(names))
         files = []
-        for number, file in enumerate(sent):
+        for number, (name, file) in enumerate(zip(names, sent, strict=True)):
             path = Path(folder) / str(number) / last_part(file.filename)
             path.parent.mkdir()
+            digest = digest_of(file)
             file.save(path)
             file.close()
-            files.append(looked(safe_name(file.filename), partial(Path, path)))
+            others = [one for one in same_name[name] if one.file_id != digest]
+            if len(others) < len(same_name[name]):
+                others = []  # the same file again changes nothing
+            files.append(looked(name, partial(Path, path), others))
     return jsonify(to_json({"files": files}))
 
 
 def _look(
-    name: str, fetch: Callable[[], Path], *, limit: Scope, cancel: Cancellation
+    name: str,
+    fetch: Callable[[], Path],
+    known: Sequence[DocumentRecord],
+    *,
+    limit: Scope,
+    cancel: Cancellation,
 ) -> FilePreview:
+    """Look into a file; ``known``: the reports of its name or address."""
+    control = JobControl(cancel=cancel)
     try:
         source = Source(
             fetch(), name if name.startswith("http") else f"{UPLOADS}{name}"
         )
         document, _ = services().ingesting.service.plan(
-            source, limit=limit, control=JobControl(cancel=cancel)
+            source, limit=limit, control=control
         )
+        replaces = _replacement(known, document, control)
     except errors.LoadError as error:
         return FilePreview(name, error=error.message)
     except errors.CancelledError:
@@ -320,7 +362,32 @@ def _look(
         *document.notes,
         *language_notes(document.proposed, services().runtime.embedder),
     )
-    return FilePreview(name, document.pages, tuple(proposed.values()), notes)
+    return FilePreview(name, document.pages, tuple(proposed.values()), notes, replaces)
+
+
+def _replacement(
+    known: Sequence[DocumentRecord], document: Document, control: JobControl
+) -> Replacement | None:
+    """Return what a file would change of the report that it can replace. Raises
+    LoadError, CancelledError.
+    """
+    changeable = [
+        record
+        for record in known
+        if record.status == "ready" and library().may_change(record)
+    ]
+    if not changeable:
+        return None
+    record = changeable[0]
+    figures, text = services().ingesting.service.differences(record, document, control)
+    return Replacement(
+        document_id=record.id,
+        title=record.title,
+        updated_at=record.updated_at,
+        figures=figures[:MAX_LISTED],
+        figures_total=len(figures),
+        text=text,
+    )
 
 
 @jobs.post(

@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
 from ...domain import Chunk, DocumentRecord, Scope
+from ...domain.differences import ChangedFigure, StatedFigure, TextDifferences
 from ...domain.errors import InvalidRequestError
 from ...domain.figures import (
     GlossaryEntry,
@@ -50,6 +51,8 @@ LAST_CHARACTER = "\U0010ffff"
 T = TypeVar("T")
 ReadChunk = tuple[Chunk, Iterable[Stated]]
 """A passage and what its text states."""
+StatementKey = tuple[str, str, int | None]
+"""Subject, indicator and year of a figure."""
 
 
 class VisibleVersions(Protocol):
@@ -116,7 +119,8 @@ class _Results:
 
 
 class FigureReader:
-    """Collections `figures` and `figure_changes`, to be read. Thread-safe.
+    """Collections `figures`, `figure_changes` and `text_changes`, to be read.
+    Thread-safe.
 
     ``fields``: those that scopes filter. ``visible``: what questions may see.
     ``reports``: the ids of the reports in a scope that names some.
@@ -133,6 +137,7 @@ class FigureReader:
         self._rows = database["figures"]
         self._written = database["figure_versions"]
         self._changed = database["figure_changes"]
+        self._text_changes = database["text_changes"]
         self._changes = database.changes
         self._fields = tuple(fields)
         self._visible_versions = visible
@@ -255,6 +260,37 @@ class FigureReader:
         )
         return [from_row(FigureChange, row) for row in rows]
 
+    def text_changes(self, document_id: str) -> TextDifferences:
+        """Return what the latest version of a report says otherwise than the one before
+        it; nothing of a report that is inside in part, as for `changes`.
+        """
+        row = None
+        if self._is_whole(document_id):
+            row = self._text_changes.find_one({"_id": document_id})
+        if row is None:
+            return TextDifferences()
+        return from_row(TextDifferences, row)
+
+    def replaced(self) -> set[str]:
+        """Return the reports of which `changes` or `text_changes` say something."""
+        ids = {
+            *self._changed.distinct("document_id", {}),
+            *self._text_changes.distinct("_id", {}),
+        }
+        return set(filter(self._is_whole, ids))
+
+    def reports(self, scope: Scope) -> Collection[str]:
+        """Return the reports with figures in a scope."""
+        allowed = self._allowed(scope)
+        if allowed is None:
+            return ()
+        condition = self._filter(allowed)
+
+        def read() -> Collection[str]:
+            return frozenset(self._rows.distinct("document_id", condition))
+
+        return self._remember({"reports": condition}, read)
+
     def indicators(self, scope: Scope = Scope()) -> Indicators:  # noqa: B008  # frozen and empty
         """Return the labels of each heading in a scope, with the number of subjects
         that have each.
@@ -329,7 +365,8 @@ class FigureReader:
 
 
 class FigureRepository(FigureReader):
-    """Collections `figures`, `figure_versions` and `figure_changes`. Thread-safe.
+    """Collections `figures`, `figure_versions`, `figure_changes` and `text_changes`.
+    Thread-safe.
 
     `figure_versions` names the versions whose figures are all stored.
     """
@@ -421,6 +458,7 @@ class FigureRepository(FigureReader):
         self.remove(document_id)
         with self._changes.of([document_id], FIGURES, frees_space=True) as change:
             change["figure_changes"].delete_many({"document_id": document_id})
+            change["text_changes"].delete_many({"_id": document_id})
 
     def stored_of(self, document_ids: Sequence[str]) -> list[str]:
         """Return those of these reports that have figures."""
@@ -484,17 +522,14 @@ class FigureRepository(FigureReader):
             return
         if written.get(new_marker, "") <= written[old_marker]:
             return
-        old_texts = self._texts(document_id, old)
-        new_texts = self._texts(document_id, new)
+        old_texts = _texts(self._listed(document_id, old))
+        new_texts = _texts(self._listed(document_id, new))
         at = now()
         prefix = f"{old_marker}-{written[old_marker]}-{new}"
         rows: list[Json] = []
-        for key in sorted(old_texts | new_texts, key=str):
-            old_text = old_texts.get(key, "")
-            new_text = new_texts.get(key, "")
-            if old_text != new_text:
-                changed = FigureChange(document_id, *key, old_text, new_text, at)
-                rows.append({"_id": f"{prefix}-{len(rows):05d}", **asdict(changed)})
+        for key, old_text, new_text in _changed(old_texts, new_texts):
+            changed = FigureChange(document_id, *key, old_text, new_text, at)
+            rows.append({"_id": f"{prefix}-{len(rows):05d}", **asdict(changed)})
         if not rows:
             return
         with self._changes.of([document_id], FIGURES) as change:
@@ -502,25 +537,41 @@ class FigureRepository(FigureReader):
             for start in range(0, len(rows), MAX_ROWS_PER_WRITE):
                 stored.replace_many(rows[start : start + MAX_ROWS_PER_WRITE])
 
-    def _texts(
-        self, document_id: str, version: str
-    ) -> dict[tuple[str, str, int | None], str]:
-        """Return the statements of a version by subject, indicator and year; several
-        figures as one text.
+    def record_text_changes(
+        self, document_id: str, differences: TextDifferences
+    ) -> None:
+        """Keep what a new version says otherwise, in place of what the one before it
+        did; nothing is kept of a version with the same text. Raises DatabaseError.
         """
-        texts: dict[tuple[str, str, int | None], str] = {}
-        rows = self._rows.find(
+        if not differences.total:
+            return
+        row = {"_id": document_id, **asdict(differences), "at": now()}
+        with self._changes.of([document_id], FIGURES) as change:
+            change["text_changes"].replace_many([row])
+
+    def differences(
+        self, document_id: str, version: str, new: VersionFigures
+    ) -> list[ChangedFigure]:
+        """Return what a version that is not stored states otherwise than a stored
+        one.
+        """
+        old_texts = _texts(self._listed(document_id, version))
+        new_texts = _texts(row for row in new.rows if "place" in row)
+        differences = []
+        for key, old_text, new_text in _changed(old_texts, new_texts):
+            subject, indicator, year = key
+            old_figure = StatedFigure(old_text, year) if old_text else None
+            new_figure = StatedFigure(new_text, year) if new_text else None
+            changed = ChangedFigure(subject, indicator, old_figure, new_figure)
+            differences.append(changed)
+        return differences
+
+    def _listed(self, document_id: str, version: str) -> Iterable[Json]:
+        """Return the rows of a version that lists show, in reading order."""
+        return self._rows.find(
             {"document_id": document_id, "version": version, "place": {"$gt": ""}},
             sort=[("_id", 1)],
         )
-        for row in rows:
-            figure = _figure(row)
-            key = (figure.subject, figure.indicator, figure.year)
-            if key in texts:
-                texts[key] = f"{texts[key]}; {figure.text}"
-            else:
-                texts[key] = figure.text
-        return texts
 
     def _rows_of(
         self,
@@ -563,6 +614,35 @@ class FigureRepository(FigureReader):
                     f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}",
                 )
             yield row
+
+
+def _texts(rows: Iterable[Json]) -> dict[StatementKey, str]:
+    """Return statements by subject ("" = the whole report, whose title may change),
+    indicator and year; several figures as one text.
+    """
+    texts: dict[StatementKey, str] = {}
+    for row in rows:
+        figure = _figure(row)
+        subject = figure.subject
+        if subject == row["document_name"]:
+            subject = ""
+        key = (subject, figure.indicator, figure.year)
+        if key in texts:
+            texts[key] = f"{texts[key]}; {figure.text}"
+        else:
+            texts[key] = figure.text
+    return texts
+
+
+def _changed(
+    old: dict[StatementKey, str], new: dict[StatementKey, str]
+) -> Iterator[tuple[StatementKey, str, str]]:
+    """Yield the statements that differ, "" where there is none."""
+    for key in sorted(old | new, key=str):
+        old_text = old.get(key, "")
+        new_text = new.get(key, "")
+        if old_text != new_text:
+            yield key, old_text, new_text
 
 
 def _marker(document_id: str, version: str) -> str:

@@ -1,5 +1,5 @@
-"""What changed: the figures of a report that arrived, held against the edition before
-it and its own former version.
+"""What changed: the figures of a report that arrived, compared with the edition before
+it, and its figures and text with its own former version.
 """
 
 from collections import defaultdict
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...database.repositories.figures import FigureReader
 from ...domain import DocumentRecord, Scope
+from ...domain.differences import ChangedFigure, StatedFigure, TextDifferences
 from ...domain.documents import Report, series_of
 
 Key = tuple[str, str]
@@ -17,30 +18,10 @@ Stated = Mapping[Key, Mapping[int | None, Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class StatedFigure:
-    """A figure as a report writes it, several as one text; ``year``: the figure's
-    own.
-    """
-
-    text: str
-    year: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedFigure:
-    """``old`` or ``new`` is None where that report has no such figure."""
-
-    subject: str
-    indicator: str
-    old: StatedFigure | None
-    new: StatedFigure | None
-
-
-@dataclass(frozen=True, slots=True)
 class ReportChanges:
     """A report that arrived, or was replaced, ``at`` this time (ISO, UTC). ``figures``:
-    against ``former``, the edition before it; ``corrected``: against its own former
-    version.
+    against ``former``, the edition before it; ``corrected`` and ``text``: against its
+    own former version.
     """
 
     report: Report
@@ -48,6 +29,12 @@ class ReportChanges:
     former: Report | None
     figures: Sequence[ChangedFigure]
     corrected: Sequence[ChangedFigure]
+    text: TextDifferences
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is different."""
+        return not (self.figures or self.corrected or self.text.total)
 
 
 class ChangeLog:
@@ -68,17 +55,40 @@ class ChangeLog:
                 series = series_of(record.title, record.metadata)
                 self._series.setdefault(series, []).append(record)
 
-    def of(self, record: DocumentRecord) -> ReportChanges:
-        """Hold one report against the edition before it and its former version. Raises
+    def compared(self, records: Sequence[DocumentRecord]) -> Sequence[DocumentRecord]:
+        """Return those of these reports of which `of` may find changes: that have
+        replaced a version, or have figures and an edition before them. Raises
         DatabaseError.
         """
-        edition = record.metadata.get("year")
-        earlier = [
-            one
-            for one in self._series.get(series_of(record.title, record.metadata), ())
-            if str(one.metadata["year"]) < str(edition)
-        ]
-        former = max(earlier, key=lambda one: str(one.metadata["year"]), default=None)
+        replaced = self._figures.replaced()
+        with_figures = self._figures.reports(self._limit)
+        compared = []
+        for record in records:
+            former = self._former(record)
+            has_figures = former is not None and (
+                record.id in with_figures or former.id in with_figures
+            )
+            if has_figures or record.id in replaced:
+                compared.append(record)
+        return compared
+
+    def _former(self, record: DocumentRecord) -> DocumentRecord | None:
+        """Return the edition before a report."""
+        edition = str(record.metadata.get("year"))
+        former = None
+        for other in self._series.get(series_of(record.title, record.metadata), ()):
+            year = str(other.metadata["year"])
+            if year >= edition:
+                continue
+            if former is None or year > str(former.metadata["year"]):
+                former = other
+        return former
+
+    def of(self, record: DocumentRecord) -> ReportChanges:
+        """Compare one report with the edition before it and its former version. Raises
+        DatabaseError.
+        """
+        former = self._former(record)
         figures: Sequence[ChangedFigure] = ()
         if former is not None:
             differences = _compared(self._stated(former), self._stated(record))
@@ -92,6 +102,7 @@ class ChangeLog:
             before_it,
             figures,
             self._corrected(record),
+            self._figures.text_changes(record.id),
         )
 
     def _stated(self, record: DocumentRecord) -> Stated:

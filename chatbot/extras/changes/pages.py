@@ -40,6 +40,7 @@ class ChangesQuery(Page, ScopeQuery):
         datetime | None,
         Field(description="Only reports that arrived then or later (ISO 8601)."),
     ] = None
+    document_id: Annotated[str, Field(description="Only this report.")] = ""
 
     def arrivals(self) -> tuple[ChangeLog, Sequence[DocumentRecord]]:
         """Return the reports of the query, the latest first, and what their changes are
@@ -58,23 +59,34 @@ class ChangesQuery(Page, ScopeQuery):
             for one in index.inside(scope)
             if one.status == "ready" and one.updated_at >= least
         ]
+        if self.document_id:
+            records = [one for one in records if one.id == self.document_id]
         records.sort(key=lambda one: (one.updated_at, one.title), reverse=True)
-        return ChangeLog(
-            index.inside(scope.widest()), reader.figures, scope.widest()
-        ), records
+        limit = scope.widest()
+        log = ChangeLog(index.inside(limit), reader.figures, limit)
+        return log, records
+
+    def changed(self, log: ChangeLog, records: Sequence[DocumentRecord]) -> Json:
+        """Return this page of the reports in which something is different. Those that
+        were compared count, so that no page has to compare them all.
+        """
+        listed = self.of("changes", log.compared(records), log.of)
+        listed["changes"] = [one for one in listed["changes"] if not one.is_empty]
+        return listed
 
 
 @changes.get(
     "/api/changes", need="read", returns=listing("Changes", "changes", ReportChanges)
 )
 def list_changes(query: ChangesQuery) -> Json:
-    """List the reports that arrived, the latest first, with the figures that differ
-    from the edition before.
+    """List the reports in which something is different, the latest first: the figures
+    that differ from the edition before, and the figures and sentences that differ from
+    the report's own former version.
 
-    A report that was replaced is also held against its own former version.
+    `total` counts the reports that were compared; those without a difference are left
+    out of `changes`.
     """
-    log, records = query.arrivals()
-    return query.of("changes", records, log.of)
+    return query.changed(*query.arrivals())
 
 
 class FeedQuery(ChangesQuery):
@@ -100,22 +112,11 @@ def get_feed(query: FeedQuery) -> Response:
     )
     SubElement(feed, "link", rel="alternate", href=page)
     SubElement(feed, "link", rel="self", href=request.base_url)
-    for one in query.of("changes", records, log.of)["changes"]:
+    for one in query.changed(log, records)["changes"]:
         report = one.report
         entry = SubElement(feed, "entry")
         _add(entry, "id", f"urn:report-chat:{report.document_id}:{one.at}")
-        changed = count_of(
-            sum(
-                figure.old is not None and figure.new is not None
-                for figure in one.figures
-            ),
-            "figure",
-        )
-        since = (
-            f"{changed} changed since {one.former.title}"
-            if one.former
-            else "no edition before it"
-        )
+        since = "; ".join(_sentences(one))
         _add(entry, "title", f"{report.title}: {since}")
         _add(entry, "updated", one.at)
         SubElement(SubElement(entry, "author"), "name").text = "Ask your reports"
@@ -124,6 +125,7 @@ def get_feed(query: FeedQuery) -> Response:
         table = render_template(
             "_changes_table.html", figures=[*one.corrected, *one.figures][:40]
         )
+        table += render_template("_changes_text.html", passages=one.text.passages[:40])
         _add(entry, "content", table, type="html")
     response = Response(
         tostring(feed, encoding="utf-8", xml_declaration=True),
@@ -132,6 +134,22 @@ def get_feed(query: FeedQuery) -> Response:
     response.add_etag()
     response.make_conditional(request)
     return response
+
+
+def _sentences(changes: ReportChanges) -> list[str]:
+    """Return how much changed, and since when."""
+    sentences = []
+    own = len(changes.corrected)
+    if changes.text.total:
+        passages = count_of(changes.text.total, "passage")
+        sentences.append(f"{passages} changed in this version")
+    elif own:
+        sentences.append(f"{count_of(own, 'figure')} changed in this version")
+    if changes.former is not None and changes.figures:
+        changed = [each for each in changes.figures if each.old and each.new]
+        figures = count_of(len(changed), "figure")
+        sentences.append(f"{figures} changed since {changes.former.title}")
+    return sentences
 
 
 def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
@@ -184,7 +202,7 @@ def show_changes(query: ChangesPage) -> Response:
     if about["may"]:
         log, records = query.arrivals()
         about |= {
-            "listed": query.of("changes", records, log.of),
+            "listed": query.changed(log, records),
             "chosen": request.args.get(COUNTRY, ""),
         }
         about["countries"] = library().reader.documents.values(COUNTRY)

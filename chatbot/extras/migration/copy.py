@@ -37,6 +37,7 @@ OTHERS = (
     "figures",
     "figure_versions",
     "figure_changes",
+    "text_changes",
     "usage",
     "usage_of_limited",
     "keys",

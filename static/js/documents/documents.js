@@ -247,6 +247,7 @@ const uploads = new Map();
 
 function followUpload(ingestion) {
   uploads.set(ingestion.ingestion_id, null);
+  list.showNewest();
   follow(ingestion);
 }
 

@@ -1,6 +1,13 @@
 /** The table of documents with its filters and pages. */
 import { at, getJson } from "../common/api.js";
-import { byId, cloneTemplate, element, showError, showText } from "../common/dom.js";
+import {
+  all,
+  byId,
+  cloneTemplate,
+  element,
+  showError,
+  showText,
+} from "../common/dom.js";
 import { icon } from "../common/forms.js";
 import { sourceTitle, valueLabel, when } from "../common/format.js";
 import { isUnsettled, originOf, scopeValue, statusOf } from "../common/states.js";
@@ -8,6 +15,8 @@ import { count, locale, t, translated } from "../common/words.js";
 
 const TYPING_MS = 250;
 const NAMES = ["q", "country_name", "year", "status"];
+const BY_TITLE = "title";
+const NEWEST = "-updated_at";
 const form = byId("filters");
 
 const option = (select, value) =>
@@ -145,16 +154,17 @@ export class DocumentList {
   #delay = POLL_MS;
   #facets = { country_name: [], year: [], type: [] };
   #picked = new Set();
+  #sort = BY_TITLE;
 
   /**
    * `onAction` gets "open", "edit", "restore" or "delete" and the document, `onReview`
    * the ids of the selected documents, or of all on the page.
    */
   constructor(onAction, onReview) {
-    const offset =
-      Math.trunc(Number(new URLSearchParams(location.search).get("offset")) / LIMIT) *
-      LIMIT;
+    const query = new URLSearchParams(location.search);
+    const offset = Math.trunc(Number(query.get("offset")) / LIMIT) * LIMIT;
     this.#offset = Math.max(0, offset || 0);
+    this.#wireOrder(query.get("sort"));
     this.#filters.wire(() => this.#goTo(0));
     byId("page-back").addEventListener("click", () => this.#turn(-LIMIT));
     byId("page-on").addEventListener("click", () => this.#turn(LIMIT));
@@ -175,6 +185,47 @@ export class DocumentList {
       const document = this.#documents.find(({ document_id: other }) => other === id);
       if (action && document) onAction(action, document);
     });
+  }
+
+  /** Sort by the heading that is pressed, or by what is chosen where there is none. */
+  #wireOrder(chosen) {
+    const headings = byId("documents").querySelector("thead");
+    const names = all(headings, "[data-sort]").map(({ dataset }) => dataset.sort);
+    if (names.includes(chosen?.replace(/^-/, ""))) this.#sort = chosen;
+    headings.addEventListener("click", ({ target }) => {
+      const name = target.closest(".sort")?.parentElement.dataset.sort;
+      if (name) this.#sortBy(this.#sort === name ? `-${name}` : name);
+    });
+    byId("sort").addEventListener("change", ({ target }) => this.#sortBy(target.value));
+    this.#showOrder();
+  }
+
+  #sortBy(sort) {
+    this.#sort = sort;
+    this.#showOrder();
+    return this.#goTo(0);
+  }
+
+  #showOrder() {
+    const name = this.#sort.replace(/^-/, "");
+    for (const heading of all(byId("documents"), "[data-sort]")) {
+      if (heading.dataset.sort !== name) heading.removeAttribute("aria-sort");
+      else
+        heading.setAttribute(
+          "aria-sort",
+          this.#sort === name ? "ascending" : "descending",
+        );
+    }
+    byId("sort").value = this.#sort;
+  }
+
+  /** Show what was added last, above all others. */
+  showNewest() {
+    return this.#sortBy(NEWEST);
+  }
+
+  get #order() {
+    return this.#sort === BY_TITLE ? {} : { sort: this.#sort };
   }
 
   /** Return the values in use, for suggestions. */
@@ -214,7 +265,7 @@ export class DocumentList {
     try {
       const [page, facets] = await Promise.all([
         getJson(
-          `/api/documents?${this.#filters.query({ limit: LIMIT, cursor: this.#offset })}`,
+          `/api/documents?${this.#filters.query({ ...this.#order, limit: LIMIT, cursor: this.#offset })}`,
           signal,
         ),
         getJson("/api/facets", signal),
@@ -242,7 +293,7 @@ export class DocumentList {
     history.replaceState(
       history.state,
       "",
-      `?${this.#filters.query(offset ? { offset } : {})}`,
+      `?${this.#filters.query({ ...this.#order, ...(offset && { offset }) })}`,
     );
     return this.load();
   }

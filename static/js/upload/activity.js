@@ -31,6 +31,14 @@ function titleOf(ingestion) {
   return `${name}: ${files.length === 1 ? stateText(files[0]).toLowerCase() : outcomeLine(files)}`;
 }
 
+/** Link what a file has changed of the version that it replaced. */
+function showChanges(row, { outcome, state, document_id: id }) {
+  const link = row.querySelector(".file-changes");
+  if (!link) return;
+  link.hidden = state !== "done" || outcome !== "replaced";
+  link.href = `${link.dataset.address}?document_id=${encodeURIComponent(id)}`;
+}
+
 class IngestionCard {
   root = cloneTemplate("ingestion-template");
   #rows = [];
@@ -116,6 +124,7 @@ class IngestionCard {
     );
     open.hidden = ask.hidden = file.state !== "done" || !file.document_id;
     open.setAttribute("aria-label", t("Show {name}", file));
+    showChanges(row, file);
     ask.href = at(`/?document=${encodeURIComponent(file.document_id)}`);
     ask.setAttribute("aria-label", t("Ask {name}", file));
     if (

@@ -24,11 +24,14 @@ import {
 import { visible } from "../common/folders.js";
 import { clearErrors, showFormError, showIcon } from "../common/forms.js";
 import { bytes } from "../common/format.js";
-import { fieldsFor, lookInto, MAX_LOOKED_BYTES } from "./preview.js";
+import { foldedDifferences, summaryOf } from "./differences.js";
+import { fieldsFor, lookInto, MAX_LOOKED_BYTES, request } from "./preview.js";
 import { sendFiles } from "./sending.js";
-import { comma, count, t } from "../common/words.js";
+import { count, t, translated } from "../common/words.js";
 
 const form = byId("upload-form");
+/** Reports that the dialog names, each with what would be different. */
+const MAX_CONFLICTS = 30;
 /**
  * What is chosen and not yet sent: {name, file} or {name, url}, and once it is shown
  * its `row`.
@@ -107,6 +110,39 @@ function addAddress() {
 const conflict = byId("conflict-dialog");
 let resolveConflict = null;
 
+/** Look into a file of a conflict that was not looked into before, for one answer. */
+async function compare(item, button) {
+  button.disabled = true;
+  try {
+    const { files } = await request(item);
+    item.replaces = files[0].replaces;
+    if (!item.replaces) throw new Error(translated(files[0].error));
+    button.replaceWith(foldedDifferences(item.replaces, summaryOf(item.replaces)));
+  } catch (error) {
+    button.replaceWith(element("p", { className: "file-error", text: error.message }));
+  }
+}
+
+/** Return a line of the dialog: a name that is taken, with what would be different. */
+function conflictOf({ name, title }, items) {
+  const item = items.find((other) => other.name === name && other.file);
+  const line = element("li", {}, element("strong", { text: name }));
+  if (title && title !== name) line.append(` ${title}`);
+  if (item?.replaces)
+    line.append(foldedDifferences(item.replaces, summaryOf(item.replaces)));
+  else if (item) {
+    /** @type {HTMLButtonElement} */
+    const button = element("button", {
+      type: "button",
+      className: "button quiet",
+      text: t("Show what is different"),
+    });
+    button.addEventListener("click", () => compare(item, button));
+    line.append(button);
+  }
+  return line;
+}
+
 /**
  * Send what is staged; whatever the server did not accept is staged again. `choice`:
  * what to do with names it has.
@@ -147,14 +183,16 @@ async function submit(onIngestion, choice = "") {
         byId("upload-error"),
         error,
       );
-    const names = error.details.map(({ name }) => name);
-    byId("conflict-text").textContent =
-      names.length > 10
-        ? t("{names} and {number} more", {
-            names: names.slice(0, 10).join(comma),
-            number: names.length - 10,
-          })
-        : names.join(comma);
+    const known = error.details.slice(0, MAX_CONFLICTS);
+    byId("conflict-list").replaceChildren(
+      ...known.map((detail) => conflictOf(detail, staged)),
+    );
+    showText(
+      byId("conflict-more"),
+      error.details.length > known.length
+        ? t("{number} more", { number: error.details.length - known.length })
+        : "",
+    );
     resolveConflict = (chosen) => submit(onIngestion, chosen);
     conflict.showModal();
   } finally {

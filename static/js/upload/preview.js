@@ -4,6 +4,7 @@
  */
 import { ApiError, at, errorOf, sendJson, unreachable } from "../common/api.js";
 import { showText } from "../common/dom.js";
+import { foldedDifferences, summaryOf } from "./differences.js";
 import { t, translated } from "../common/words.js";
 
 /**
@@ -28,7 +29,8 @@ export const ORIGINS = {
   file: t("from the file"),
 };
 
-async function request(item) {
+/** Read a document that is not added yet: what it says about itself. */
+export async function request(item) {
   if (item.url) return sendJson("POST", "/api/documents/preview", { url: item.url });
   const body = new FormData();
   body.append("files", item.file, item.name);
@@ -43,8 +45,19 @@ async function request(item) {
   return json;
 }
 
-function show(item, { proposed, notes, error }) {
+/** Name the report that a file can replace, with what would be different. */
+function showReplaced({ row }, replaces) {
+  const { title } = replaces;
+  const known = t("“{title}” is here already.", { title });
+  row
+    .querySelector(".staged-note")
+    .after(foldedDifferences(replaces, `${known} ${summaryOf(replaces)}`));
+}
+
+function show(item, { proposed, notes, replaces, error }) {
   const { row } = item;
+  item.replaces = replaces;
+  if (replaces) showReplaced(item, replaces);
   item.proposed = Object.fromEntries(
     proposed.map(({ field, value, taken }) => [field, { value: String(value), taken }]),
   );

@@ -154,6 +154,17 @@ class TestList:
                 title.partition(":")[0] for title in titles(client, **asked)
             ] == countries
 
+    def test_they_are_sorted_by_each_field_and_those_without_a_value_come_last(
+        self, client: FlaskClient
+    ) -> None:
+        by_title = titles(client)
+        assert titles(client, sort="-title") == by_title[::-1]
+        assert titles(client, sort="-updated_at")[0] == "Chad"
+        assert titles(client, sort="country_name")[-1] == "Chad"
+        assert titles(client, sort="-country_name")[-1] == "Chad"
+        assert titles(client, sort="-year")[-1] == "Chad"
+        assert client.get("/api/documents?sort=colour").status_code == 400
+
     def test_what_is_wrong_is_named(self, client: FlaskClient) -> None:
         for asked, field in [*CASES["what_is_wrong_is_named"], *TOO_LONG]:
             assert fields_of(client.get("/api/documents", query_string=asked)) == [

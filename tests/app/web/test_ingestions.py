@@ -55,6 +55,38 @@ def test_nothing_sent_is_told_both_ways(client: FlaskClient) -> None:
     )
 
 
+def test_a_preview_says_what_a_file_would_change_of_the_report_that_it_replaces(
+    client: FlaskClient,
+) -> None:
+    text = (
+        "# Wells\n\n## Supply\n\nThe town has {number} wells.\n\n"
+        "## Area\n\n{area} sq km"
+    )
+    (document_id,) = added(client, ("wells.md", text.format(number="ten", area=900)))
+
+    def previewed(number: str, area: int) -> Any:
+        changed = text.format(number=number, area=area)
+        file = ("wells.md", changed)
+        response = post_form(client, "/api/documents/preview", file)
+        return response.get_json()["files"][0]["replaces"]
+
+    # The same file changes nothing.
+    assert previewed("ten", 900) is None
+    replaces = previewed("twelve", 950)
+    assert replaces["document_id"] == document_id
+    assert replaces["figures_total"] == 1
+    (figure,) = replaces["figures"]
+    assert (figure["old"]["text"], figure["new"]["text"]) == ("900 sq km", "950 sq km")
+    assert replaces["text"]["total"] == 2
+    pieces = replaces["text"]["passages"][0]["pieces"]
+    assert [piece["text"] for piece in pieces if piece["kind"] != "same"] == [
+        "ten",
+        "twelve",
+    ]
+    document = client.get(f"/api/documents/{document_id}/chunks").get_json()
+    assert "ten wells" in str(document)
+
+
 def test_a_preview_says_what_each_file_says_of_itself_and_stores_nothing(
     client: FlaskClient, settings: Settings
 ) -> None:
