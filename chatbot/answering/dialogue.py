@@ -27,6 +27,7 @@ from .tools.calls import (
     as_json_in_words,
     plan_shape,
 )
+from .turn import alternate
 
 _BOUNDS = read_table(__package__, "planner")
 MAX_ROUNDS = int(_BOUNDS["rounds"]["value"])
@@ -53,8 +54,9 @@ class Dialogue:
     """``fixed_tokens``: of what stands first and is the same in each question.
     ``passages``: all that were chosen, under their numbers, of which the messages
     have the first ``said``; ``tables``: all that were computed, of which they have the
-    first ``said_tables``. ``problems`` are said with the next ones. ``bare``: the ids
-    of passages whose text a table has.
+    first ``said_tables``. ``found``: what each search of the last plan found, best
+    first. ``problems`` are said with the next ones. ``bare``: the ids of passages whose
+    text a table has.
     """
 
     messages: list[Message]
@@ -64,6 +66,7 @@ class Dialogue:
     plan: Plan = NO_PLAN
     rounds: int = 0
     mark: str = field(default_factory=new_mark)
+    found: list[Sequence[SearchHit]] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     said: int = 0
     bare: set[str] = field(default_factory=set)
@@ -96,10 +99,18 @@ class Dialogue:
         """Return the prompt for the next plan."""
         return self._prompt(self.messages, is_plan=True)
 
-    def choose(self, found: Sequence[SearchHit], store: Passages) -> None:
-        """Choose passages of what was found, best first, as far as they fit."""
+    def choose(self, store: Passages) -> None:
+        """Choose passages of what the last plan found, the best of each search in turn,
+        as far as they fit: what an earlier one left over, the model has not asked for
+        again.
+        """
         known = {passage.hit.chunk.id for passage in self.passages}
-        hits = [hit for hit in found if hit.chunk.id not in known]
+        hits: list[SearchHit] = []
+        for hit in alternate(self.found):
+            if hit.chunk.id not in known:
+                known.add(hit.chunk.id)
+                hits.append(hit)
+        self.found.clear()
         left = self._budget() - estimate_tokens(self._shown(self.passages))
         if not hits or (left <= 0 and self.passages):
             return

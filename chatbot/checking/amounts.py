@@ -312,4 +312,6 @@ def _is_of_no_other(
         return True
     if last_bound is None:
         return False
-    return year.year in last_bound or "(" in gap.rpartition(")")[2]
+    # "26.6 %, 2022 est., against 48.5 %".
+    is_behind = not last_bound and gap.strip() == ","
+    return is_behind or year.year in last_bound or "(" in gap.rpartition(")")[2]

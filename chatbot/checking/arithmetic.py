@@ -9,7 +9,7 @@ are in the first unit of a measure (`Amount.base`): 35 % is .35.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations, permutations
 from typing import NamedTuple
@@ -220,9 +220,10 @@ def row_groups(
     is_meant: Callable[[PassageRow], bool],
 ) -> Iterator[tuple[str, list[Amount]]]:
     """Yield the figures of passages that belong together, and what they are: the years
-    of a "series", the "parts" of a heading, the same row of several "places", several
-    "topics" of one year, the rows that the claim means, a "pair" of them: the newest
-    figures of a row in two places, of whatever years.
+    of a "series", the "parts" of a heading, the "totals" of its parts in several years,
+    the same row of several "places", several "topics" of one year, the rows that the
+    claim means, a "pair" of them: the newest figures of a row in two places, of
+    whatever years.
 
     ``years``: those of the claim.
     """
@@ -236,7 +237,7 @@ def row_groups(
                 groups["series", title, row.heading, row.label].append(row)
             if when and years and when.isdisjoint(years):
                 continue
-            groups["parts", id(source), row.heading, when].append(row)
+            groups["parts", title, row.heading, when, id(source)].append(row)
             groups["places", row.heading, row.label, when].append(row)
             if row.heading == source.heading:
                 groups["topics", title, row.label, when].append(row)
@@ -252,6 +253,29 @@ def row_groups(
         for span in spans:
             if 1 < len(span) <= BOUNDS["group"]:
                 yield str(kind), [row.amount for row in span]
+    yield from _totals(groups)
+
+
+def _totals(
+    groups: Mapping[tuple[object, ...], Sequence[PassageRow]],
+) -> Iterator[tuple[str, list[Amount]]]:
+    """Yield the sums of the parts of one heading, of each year and edition; none where
+    a part is of another measure, or is the total itself.
+    """
+    totals = defaultdict[tuple[object, ...], list[Amount]](list)
+    for key, rows in groups.items():
+        if key[0] != "parts" or not all(row.label for row in rows):
+            continue
+        first = rows[0].amount
+        if any(row.amount.measure != first.measure for row in rows):
+            continue
+        total = sum((row.amount.base for row in rows), Decimal(0))
+        value = total / (first.size or 1)
+        figure = first.figure._replace(values=frozenset([value]))
+        totals[key[1:3]].append(first._replace(figure=figure))
+    for of_heading in totals.values():
+        if 1 < len(of_heading) <= BOUNDS["group"]:
+            yield "totals", of_heading
 
 
 def _newest_pairs(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from ..language.figures import figures
+from ..language.figures import Figure, figures
 from .amounts import Amount, amounts, is_of_edition
 from .arithmetic import (
     A_SHARE,
@@ -46,6 +46,8 @@ class _Terms:
     ) -> Iterator[tuple[str, Sequence[Amount], frozenset[str]]]:
         """Yield the groups of the passages with the operations that make sense."""
         for kind, group in self.groups:
+            if kind == "totals" and "sum" not in operations:
+                continue
             is_of_whole = kind in ("parts", "meant")
             if is_of_whole and all(amount.measure == "share" for amount in group):
                 yield kind, group, operations & _OF_SHARES
@@ -112,9 +114,9 @@ class Calculations:
         of_kind = operations - {"quotient"}
         if compares and group_results(claim, compared, of_kind):
             return None
-        if any(source.amounts_like(claim) for source in cited):
-            return None
         is_points = points is not None
+        if not is_points and any(source.amounts_like(claim) for source in cited):
+            return None
         return self._of_passages(claim, terms, operations, cited, is_points=is_points)
 
     def _of_passages(
@@ -194,11 +196,7 @@ class Calculations:
         """Yield the figures of passages that belong together for a clause."""
         sentence = Sentence(clause.sentence, [])
         keys = sentence.keys | sentence.labels
-        years = {
-            figure.year
-            for figure in figures(clause.words, comma=self.comma)
-            if figure.year is not None and not is_of_edition(clause.words, figure)
-        }
+        years = _years_of_figures(figures(clause.words, comma=self.comma), clause.words)
         values_named = {value for amount in named for value in amount.figure.values}
 
         def is_meant(row: PassageRow) -> bool:
@@ -243,6 +241,19 @@ class Calculations:
             ]
             self._named = {sentence: named if len(named) <= MAX_NAMED else []}
         return self._named[sentence]
+
+
+def _years_of_figures(in_text: Iterable[Figure], words: str) -> set[int]:
+    """Return the years that words give to figures; none where they name several
+    editions, whose figures are of whatever years.
+    """
+    years: set[int] = set()
+    editions: set[int] = set()
+    for figure in in_text:
+        if figure.year is not None:
+            is_edition = is_of_edition(words, figure)
+            (editions if is_edition else years).add(figure.year)
+    return set() if len(editions) > 1 else years
 
 
 def is_undecided(sentence: str, evidence: Sequence[Evidence], *, comma: bool) -> bool:

@@ -140,6 +140,10 @@ class Sentence:
         return frozenset(_LABELS.get(key, key) for key in self.keys)
 
 
+_REST = frozenset([stem("other")])
+"""The label of what a heading has beside the others, which tells none of these."""
+
+
 @dataclass(frozen=True, slots=True)
 class PassageRow:
     """A figure that a passage states under a heading.
@@ -426,22 +430,17 @@ def _rows(
                 )
                 heading = figure.heading or passage_heading
                 at = number
-                is_rest = figure.label.lower().startswith(
-                    "other"
-                )  # which tells no other figure
-                words = (
-                    ""
-                    if is_rest
-                    else f"{figure.label} {_written_out(figure.label, heading)}"
-                )
-                under[heading].append((keys_of(words), amount))
+                words = f"{figure.label} {_written_out(figure.label, heading)}"
+                is_rest = figure.label.lower().startswith("other")
+                label = _REST if is_rest else keys_of(words)
+                under[heading].append((label, amount))
                 has_words = WORD.search(statement.text, 0, amount.figure.start)
                 if not figure.label and has_words:
                     unnamed.add(id(amount))
                 break
     for heading, labelled in under.items():
         # The labels of 60 figures under one heading tell them apart.
-        labels = frozenset(label for label, _ in labelled[:60])
+        labels = frozenset(label for label, _ in labelled[:60]) - {_REST}
         labels |= {
             frozenset([_OPPOSITES[key]])
             for label in labels

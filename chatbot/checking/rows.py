@@ -19,6 +19,7 @@ from ..language.characters import lowered
 from ..language.country_names import keys_in
 from ..language.detection import language_of
 from .amounts import Amount
+from .arithmetic import as_points
 from .changes import MAX_FIGURES, wrong_changes
 from .contradictions import NEGATORS, Defect
 from .evidence import WORD, Evidence, PassageRow, Sentence, keys_of, label_key
@@ -88,7 +89,9 @@ def _stated_figures(clause: Sentence, cited: Sequence[Evidence]) -> list[_Stated
         if figure.bare and (figure.word or figure.values & around):
             continue
         sources = []
-        for source in cited:
+        # A difference of shares is in no row.
+        rows_of = () if as_points(amount, clause.text) else cited
+        for source in rows_of:
             for true in source.amounts_like(amount):
                 if amount.shares_year(true):
                     sources.append((source, source.row_of.get(id(true))))
@@ -239,8 +242,8 @@ def _readings(
     clause: Sentence, figures: Sequence[_StatedFigure], words: Sequence[_Word]
 ) -> list[list[int]]:
     """Return the ways in which words may be of figures, by the figures' numbers: of the
-    next one, of the one before, or of the only one within commas or behind the next
-    one. A way in which a telling word is of no figure does not count.
+    next one, of the one before, of the only one within commas, or of that one, else
+    the next. A way in which a telling word is of no figure does not count.
     """
     starts = [figure.amount.figure.start for figure in figures]
     ends = [figure.amount.end for figure in figures]
@@ -250,17 +253,14 @@ def _readings(
     next_ones: list[int] = []
     last_ones: list[int] = []
     only_ones: list[int] = []
-    led_ones: list[int] = []
+    mixed_ones: list[int] = []
     for word in words:
         next_ones.append(bisect_left(starts, word.start))
         last_ones.append(bisect_right(ends, word.start) - 1)
         part = bisect_right(cuts, word.start)
         only_ones.append(only.get(part, -1))
-        if part not in parts:
-            # "..., of the men, 7.3 %".
-            part += 1
-        led_ones.append(only.get(part, -1))
-    readings = [next_ones, last_ones, only_ones, led_ones]
+        mixed_ones.append(only.get(part, next_ones[-1]))
+    readings = [next_ones, last_ones, only_ones, mixed_ones]
     numbers = range(len(figures))
     possible = [owners for owners in readings if _are_owned(words, owners, numbers)]
     possible = possible or readings[:2]

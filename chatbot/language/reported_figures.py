@@ -75,6 +75,10 @@ _BINDING = re.compile(
     r"(?:[^\d;:.!?()]|(?<=[A-Z])\d){0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ "
     r"){0,3}(?:in|for|as of)(?: early| late| mid-?)? "
 )
+_ASIDES_AND_DATE = re.compile(rf"[^\d;:.!?()]{{0,25}}(?:\([^()]*\) ?)+{_DATED.pattern}")
+"""Behind a figure with asides before its year: "5,000 (since the war of 1991)
+(2020)".
+"""
 _PRICES = re.compile(
     r" (?:constant |US |international )*(?:dollars|prices|terms|euros|report|edition)\b"
 )
@@ -423,18 +427,23 @@ def _years(dated: re.Match[str]) -> frozenset[int]:
     start = int(dated["year"])
     until = dated["until"] or dated["year"]
     end = int(until) if len(until) == len("2025") else start // 100 * 100 + int(until)
-    # A longer span is hardly one of years.
-    return (
-        frozenset(range(start, end + 1))
-        if start <= end <= start + 10
-        else frozenset({start})
-    )
+    if _is_of_figure(start, end):
+        return frozenset(range(start, end + 1))
+    return frozenset({start})
+
+
+def _is_of_figure(start: int, end: int) -> bool:
+    """Return whether a figure may be of a span of years; a longer one is that of an
+    event.
+    """
+    return start <= end <= start + 10
 
 
 def bound_years(sentence: str, numbers: Sequence[Figure]) -> list[frozenset[int]]:
     """For each number the years that it is bound to, as 2017 in "5% (2017 est.)" and in
     "5% of GDP in 2017". The items of a list have the year of its end: "India 17%, China
-    9% (2021)".
+    9% (2021)". What brackets say of an event is of no number: "5,000 (civil war
+    1983-2005) (2020)".
     """
     bound: list[frozenset[int]] = []
     next_years = frozenset[int]()
@@ -442,15 +451,15 @@ def bound_years(sentence: str, numbers: Sequence[Figure]) -> list[frozenset[int]
         figure = numbers[place]
         after = numbers[place + 1] if place + 1 < len(numbers) else None
         gap = sentence[figure.end : after.start] if after else ""
+        own = _ASIDES_AND_DATE.match(sentence, figure.end)
         if figure.year is not None or after is None:
             next_years = frozenset()
+        elif own is not None:
+            next_years = _years(own)
         elif after.year is not None:
-            is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(
-                sentence, after.end
-            )
-            next_years = (
-                _span(sentence, numbers[place + 1 :]) if is_bound else frozenset()
-            )
+            next_years = frozenset()
+            if _BINDING.fullmatch(gap) and not _PRICES.match(sentence, after.end):
+                next_years = _span(sentence, numbers[place + 1 :])
         elif not (_NEXT_ITEM.fullmatch(gap) or _IN_UNIT.search(gap)):
             next_years = frozenset()
         bound.append(next_years)
@@ -458,16 +467,21 @@ def bound_years(sentence: str, numbers: Sequence[Figure]) -> list[frozenset[int]
 
 
 def _span(sentence: str, numbers: Sequence[Figure]) -> frozenset[int]:
-    """The years at the start: one, several ("2019 and 2020"), or all of 2019-21."""
+    """The years at the start: one, several ("2019 and 2020"), or all of 2019-21; none
+    of a longer span, as that of a war.
+    """
     years = {numbers[0].year or 0}
     for first, last in pairwise(numbers):
         gap = unify_signs(sentence[first.end : last.start])
         ends = {
             int(value) for value in last.values if last.bare and 1000 <= value < 2100
         }
-        if not ends or not _MORE_YEARS.fullmatch(gap):
+        is_other = _PRICES.match(sentence, last.end)
+        if not ends or is_other or not _MORE_YEARS.fullmatch(gap):
             break
         years |= (
             set(range(max(years), max(ends) + 1)) if gap.strip() in "-/to" else ends
         )
+    if not _is_of_figure(min(years), max(years)):
+        return frozenset()
     return frozenset(years)

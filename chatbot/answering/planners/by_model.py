@@ -55,12 +55,14 @@ class ByModel:
         return searches
 
     def keep(self, turn: Turn, results: Sequence[Retrieval | None]) -> None:
+        assert turn.dialogue is not None, "the stage `plan` has run"
         found = []
         most = 0
         for key, result in zip(self._keys, results, strict=True):
             if result is None:
                 continue
             found.append((key, result.hits))
+            turn.dialogue.found.append(result.hits)
             most += len(result.hits)
         turn.found.add(turn.found.unseen(found, most=most))
 
@@ -72,7 +74,7 @@ class ByModel:
             return dialogue.plan
         if not wants_round:
             return None
-        dialogue.choose(turn.found.hits, self._tools.read.passages)
+        dialogue.choose(self._tools.read.passages)
         dialogue.say_what_was_found()
         plan = self._tools.model.ask_for(
             turn,
@@ -100,7 +102,7 @@ class ByModel:
             elif isinstance(call, ReadCall):
                 searches += self._section(turn, dialogue, call)
             elif isinstance(call, EarlierCall):
-                self._take_earlier(turn)
+                self._take_earlier(turn, dialogue)
         return searches
 
     def _searches(
@@ -113,7 +115,9 @@ class ByModel:
             if str(year) not in asked:
                 years = f"{years} {year}"
         self._tabulate(turn, dialogue, call, scope)
-        most = max(turn.question.top_k, MAX_PASSAGES)
+        # Before another round, few of each show what is still needed.
+        least = turn.question.top_k
+        most = least if dialogue.wants_round else max(least, MAX_PASSAGES)
         return [Search(query, f"{query}{years}", scope, most) for query in call.queries]
 
     def _scope(self, turn: Turn, dialogue: Dialogue, call: SearchCall) -> Scope:
@@ -182,7 +186,7 @@ class ByModel:
         label = f"{record.title}: {call.heading or call.page or ''}"
         return [Search(label, query, scope, MAX_PASSAGES, page=call.page)]
 
-    def _take_earlier(self, turn: Turn) -> None:
+    def _take_earlier(self, turn: Turn, dialogue: Dialogue) -> None:
         """Take the passages that earlier answers cite, those of the last ones first."""
         ids: list[str] = []
         for message in reversed(turn.question.history):
@@ -196,6 +200,7 @@ class ByModel:
             if not scope.matches(chunk.metadata):
                 continue
             hits.append(SearchHit(chunk, found_by=("earlier",)))
+        dialogue.found.append(hits)
         turn.found.add(turn.found.unseen([("earlier", hits)], most=len(hits)))
 
 

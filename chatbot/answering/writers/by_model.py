@@ -20,7 +20,7 @@ class AnswerOfPlan(Prose):
 
     def write(self, turn: Turn) -> Draft:
         assert turn.dialogue is not None, "the stage `plan` has run"
-        turn.dialogue.choose(turn.found.hits, self.desk.passages)
+        turn.dialogue.choose(self.desk.passages)
         return self.write_from(
             turn, [passage.hit for passage in turn.dialogue.passages]
         )

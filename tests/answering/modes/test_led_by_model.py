@@ -205,6 +205,22 @@ class TestCalls:
         assert "most important export" not in written[-1]["content"]
         assert given.trace.usage.calls == 3
 
+    def test_before_another_round_few_passages_are_shown(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        first = calls(search(GOLD, more=True))
+        enough = calls(("answer", {}))
+        server.chat(first, enough, Reply(["Gold [1]."]))
+        ask(led, "What is sold?", top_k=1)
+        again, written = server.received(CHAT)[1:]
+        assert told(again).count("\n[") == 1
+        assert "<passages" not in told(written)
+        server.chat(first, calls(search(GOLD)), Reply(["Gold [1]."]))
+        ask(led, "What is sold there?", top_k=1)
+        again, written = server.received(CHAT)[4:]
+        assert told(again).count("\n[") == 1
+        assert told(written).count("\n[") > 1
+
     def test_it_ends_by_itself(self, led: Services, server: FakeOpenAI) -> None:
         for _ in range(5):
             server.chat(calls(search(GOLD, more=True)))
