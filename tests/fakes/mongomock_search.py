@@ -129,7 +129,15 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
 
     def count_documents(self, filter: Mapping[str, Any], **options: Any) -> int:
         self._engine.counted.append(filter)
-        return int(super().count_documents(filter, **options))
+        with self.database.client.lock:
+            return int(super().count_documents(filter, **options))
+
+    def _get_dataset(self, *arguments: Any) -> Iterator[Any]:
+        """What a cursor hands out, read at once: mongomock changes a stored document
+        in place while a cursor of another thread copies it.
+        """
+        with self.database.client.lock:
+            return iter(list(super()._get_dataset(*arguments)))
 
     def aggregate(
         self, pipeline: Sequence[Mapping[str, Any]], session: Any = None, **options: Any
