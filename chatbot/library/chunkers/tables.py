@@ -90,25 +90,40 @@ def _pieces(
     width = len(row.texts)
     columns_before = 1
     while first < width:
+
+        def reaches(stop: int, first: int = first) -> bool:
+            return fits(_piece(shown, row, first, stop))
+
         # Columns are much alike: the piece before says how many fit, nearly.
-        stop = min(first + columns_before, width)
-        text = _piece(shown, row, first, stop)
-        while stop > first + 1 and not fits(text):
-            stop -= 1
-            text = _piece(shown, row, first, stop)
-        while stop < width:
-            longer = _piece(shown, row, first, stop + 1)
-            if not fits(longer):
-                break
-            text = longer
-            stop += 1
+        stop = _furthest(reaches, first + 1, width, first + columns_before)
         columns_before = stop - first
         columns = range(first, stop)
         inside = [figures[column] for column in columns if column in figures]
-        yield TablePassage(text, 0, 0, tuple(inside))
+        yield TablePassage(_piece(shown, row, first, stop), 0, 0, tuple(inside))
         first = stop
     if not width:
         yield TablePassage(_piece(shown, row, 0, 0), 0, 0, ())
+
+
+def _furthest(
+    reaches: Callable[[int], bool], least: int, most: int, expected: int
+) -> int:
+    """Return the largest number up to ``most`` that ``reaches`` accepts, at least
+    ``least``: looked for around ``expected`` in steps that double, then by halves
+    (Bentley and Yao, An almost optimal algorithm for unbounded searching, 1976).
+    """
+    refused = most + 1
+    number = min(max(expected, least + 1), most)
+    step = 1
+    while refused - least > 1:
+        if reaches(number):
+            least = number
+            number = min(number + step, (least + refused) // 2)
+        else:
+            refused = number
+            number = max(number - step, (least + refused) // 2)
+        step *= 2
+    return least
 
 
 def _piece(shown: TableRows, row: TableRow, first: int, stop: int) -> str:
