@@ -360,14 +360,17 @@ def _wrong_comparison(
 def _labelled_pairs(
     cited: Sequence[Evidence], left: frozenset[str], right: frozenset[str]
 ) -> Iterator[tuple[PassageRow, PassageRow]]:
-    """Yield two rows of one heading and year, the label of the first named on the left
-    of a comparison, that of the second on the right.
+    """Yield pairs of rows with one heading and the same years: the words that only the
+    first one's label has are named on the left of a comparison, those that only the
+    second one's has on the right.
     """
     for source in cited:
         for row, other in permutations(source.rows[:MAX_FIGURES], 2):
             if row.heading != other.heading or row.amount.years != other.amount.years:
                 continue
-            own = row.label - other.label
-            others = other.label - row.label
-            if own and others and own <= left and others <= right:
+            only_first = row.label - other.label
+            only_second = other.label - row.label
+            if not only_first or not only_second:
+                continue
+            if only_first <= left and only_second <= right:
                 yield row, other

@@ -299,19 +299,23 @@ class ClauseChecker:
 
     def _needs_source(self, clause: Clause) -> bool:
         """Return whether a sentence without a [n] claims something that the next source
-        of its line does not have.
+        of its line does not have. Its figures claim nothing where it calculates them,
+        the question gave them, or the program computed them.
         """
         words = clause.words.strip()
         if words.endswith((":", "?")) or self._is_silent(clause.words):
             return False
-        claimed = amounts(words, comma=self._comma)
-        claimed = [amount for amount in claimed if _is_claim(amount, words)]
-        stated = self._not_calculated(clause, claimed)
-        if claimed and not stated:
+        figures = [
+            amount
+            for amount in amounts(words, comma=self._comma)
+            if _is_claim(amount, words)
+        ]
+        not_calculated = self._not_calculated(clause, figures)
+        if figures and not not_calculated:
             return False
         claims = [
             amount
-            for amount in stated
+            for amount in not_calculated
             if amount.figure.values.isdisjoint(self._given_numbers)
             and not self._is_computed(amount)
         ]
@@ -320,7 +324,8 @@ class ClauseChecker:
         following = self._evidence_of(clause.following)
         if claims:
             stripped = clause._replace(words=words)
-            if not following or self._missing_figures(stripped, claims, following)[0]:
+            missing, _ = self._missing_figures(stripped, claims, following)
+            if not following or missing:
                 return True
         return self._is_foreign(Sentence(words, claims), following)
 

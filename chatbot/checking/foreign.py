@@ -82,21 +82,26 @@ class Headings:
     def phrases(
         self, heading: str, label: frozenset[str] | None = None
     ) -> frozenset[frozenset[str]]:
-        """Return the phrases for a heading and all below it, or for a label under it,
-        as beginnings of words. Each word of its name is one by itself.
+        """Return the phrases that name a heading (its entries are those of its labels,
+        too) or a label under it, each as beginnings of words: each word of its name,
+        and each text of the glossary. Of a label's texts without the words of the
+        heading, which say nothing of the label.
         """
-        if (heading, label) not in self._phrases:
-            entries = self._entries.get((heading, label), ())
-            name = _beginnings(heading)
-            texts = (text for one in entries for text in (one.term, *one.other_words))
-            singles = map(beginning, name if label is None else label)
-            whole = (
-                _beginnings(text) - (frozenset() if label is None else name)
-                for text in texts
-            )
-            self._phrases[heading, label] = frozenset(
-                [*whole, *(frozenset([one]) for one in singles)]
-            ) - {frozenset()}
+        if (heading, label) in self._phrases:
+            return self._phrases[heading, label]
+        words_of_heading = _beginnings(heading)
+        if label is None:
+            own_words = words_of_heading
+            words_left_out = frozenset[str]()
+        else:
+            own_words = frozenset(beginning(key) for key in label)
+            words_left_out = words_of_heading
+        phrases = {frozenset([word]) for word in own_words}
+        for entry in self._entries.get((heading, label), ()):
+            for text in (entry.term, *entry.other_words):
+                phrases.add(_beginnings(text) - words_left_out)
+        phrases.discard(frozenset())
+        self._phrases[heading, label] = frozenset(phrases)
         return self._phrases[heading, label]
 
     def names_label(

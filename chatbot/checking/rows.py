@@ -79,7 +79,10 @@ def row_defects(
 
 
 def _stated_figures(clause: Sentence, cited: Sequence[Evidence]) -> list[_StatedFigure]:
-    """Return the figures of a clause, but for years and numbers of names and rates."""
+    """Return the figures of a clause with the places where cited passages have them,
+    but for years, bare words ("one of them") and bare numbers that belong to a passage
+    as a whole: of its title, page or a rate ("per 1,000").
+    """
     around = {number for source in cited for number in source.around}
     figures: list[_StatedFigure] = []
     for amount in clause.amounts:
@@ -92,9 +95,9 @@ def _stated_figures(clause: Sentence, cited: Sequence[Evidence]) -> list[_Stated
         # A difference of shares is in no row.
         rows_of = () if as_points(amount, clause.text) else cited
         for source in rows_of:
-            for true in source.amounts_like(amount):
-                if amount.shares_year(true):
-                    sources.append((source, source.row_of.get(id(true))))
+            for stated in source.amounts_like(amount):
+                if amount.shares_year(stated):
+                    sources.append((source, source.row_of.get(id(stated))))
         figures.append(_StatedFigure(amount, sources))
     return figures
 

@@ -202,12 +202,12 @@ def _unwrapped(response: str) -> str:
 def in_order_of_appearance(
     response: str, context: Context, shown: Sequence[int] = ()
 ) -> tuple[str, Context]:
-    """Number the citations from 1 by appearance, and the passages of the context alike:
-    cited passages first.
+    """Return a text with its citations numbered from 1 by appearance, and the context
+    with all of its passages numbered alike: cited ones first, then the others.
 
-    ``shown``: the numbers that a stream has shown already, in their order
-    (`NumberedStream.order`). A number without a passage gets one above those of
-    passages.
+    ``shown``: the former numbers that a stream has shown already, in their order
+    (`NumberedStream.order`). A citation of no passage is moved behind the passages'
+    numbers, so that it does not seem to cite one.
     """
     passages = {passage.number: passage for passage in context.passages}
     response, order = renumber(response, passages, shown)

@@ -279,16 +279,23 @@ class _Search:
     def hits_of_all(
         self, texts: Sequence[tuple[Scope, SearchText]], scope: Scope
     ) -> tuple[Sequence[SearchHit], Threshold | None]:
-        """Return the hits of all parts of a scope together, and the threshold that
-        those of the first part passed.
+        """Return the hits of a question together, and the threshold that those of the
+        scope it states passed.
+
+        ``texts``: that scope and what is searched for in it; behind it the scopes of
+        documents without the fields that it asks for (no country, no year), which have
+        only hits that are near enough. Without a refiner only the first is searched.
         """
         if self.refiner is None:
             return self.hits(*texts[0])
         self._prefetch([text for _, text in texts], self.refiner)
         hits, threshold = self.hits(*texts[0])
-        for untagged in texts[1:]:
-            near = self.nearness(self.hits(*untagged)[0], texts[0][1])
-            words_of = partial(words_in, texts[0][1].topic, self.refiner.language)
+        asked = texts[0][1]
+        # Of a passage: which words of the question it has.
+        words_of = partial(words_in, asked.topic, self.refiner.language)
+        for scope_of_untagged, text in texts[1:]:
+            untagged, _ = self.hits(scope_of_untagged, text)
+            near = self.nearness(untagged, asked)
             hits = merge_untagged(hits, near, scope, self.refiner.catalog, words_of)
             hits = hits[: self.top_k]
         return body_first(hits, self.zones, first_in_both(hits)), threshold

@@ -167,8 +167,9 @@ def adaptive_threshold(
     scores: Iterable[float], *, start: float, step: float, floor: float, keep: int = 1
 ) -> Threshold:
     """Return the highest of start, start - step, ..., ``floor`` that ``keep`` scores
-    exceed (seed 003, R-D5). Without scores return the start; with too few above the
-    floor the floor. ``keep`` is 1 in the seed.
+    exceed, or all scores where there are fewer (R-D5 of the requirements, with a
+    ``keep`` of 1). Without scores return the start; where none of them is low enough
+    the floor.
     """
     best = nlargest(keep, scores)
     first = round(start * SCALE)

@@ -262,8 +262,9 @@ class Judge:
         ]
 
     def _is_advice(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
-        """Return whether a question asks for an opinion. A duty is a fact where a
-        statement of the first hit speaks of it.
+        """Return whether a question asks for an opinion that no report gives. A duty
+        ("must I register?") is a fact where a sentence of the first hit has enough of
+        the words that the question needs.
         """
         if not asks_for_advice(question.text):
             return False
