@@ -1,6 +1,7 @@
 """The README and docs/: what they name exists, and what exists is named there."""
 
 import re
+import runpy
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -196,6 +197,13 @@ def test_the_configuration_shows_every_setting_as_it_is() -> None:
     text = (DOCS / "configuration.md").read_text(encoding="utf-8")
     shown = text.partition("## Every setting\n")[2].partition("\n## Presets")[0]
     assert shown == settings_tables()
+
+
+def test_every_message_with_a_remedy_is_on_the_page_of_troubleshooting() -> None:
+    made = runpy.run_path(str(ROOT / ".ci" / "messages"))["page"]()
+    assert (DOCS / "troubleshooting.md").read_text(encoding="utf-8") == made, (
+        "run .ci/messages"
+    )
 
 
 def test_the_configuration_names_every_preset() -> None:

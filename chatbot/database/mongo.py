@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC
+from importlib.util import find_spec
 from typing import Any
 
 import pymongo
@@ -23,7 +24,8 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from ..domain import Vector
-from ..domain.errors import DatabaseError, SettingsError
+from ..domain.errors import DatabaseError, MissingPackageError, SettingsError
+from ..domain.packages import install_command
 from .core import (
     CommandError,
     Database,
@@ -251,8 +253,14 @@ class MongoDatabase(Database):
         """Connect with a limit for every wait. Reads and writes are retried, unless the
         URI says otherwise. ``seconds``: as the constructor takes it; ``threads``: those
         that use the client at the same time. Raises SettingsError: the URI has a
-        mistake.
+        mistake; MissingPackageError: its way to sign in needs a package.
         """
+        if _AWS.search(uri) and find_spec("pymongo_auth_aws") is None:
+            # The driver looks for it when a server has answered.
+            raise MissingPackageError(
+                "MONGODB-AWS in MONGODB_URI needs the Python package pymongo-auth-aws.",
+                remedy=f"Install it: {install_command('aws')}",
+            )
         timeout_ms = int(seconds * 1000)
         try:
             client: MongoClient[Json] = MongoClient(
@@ -265,7 +273,7 @@ class MongoDatabase(Database):
                 appname="report-chat",
                 event_listeners=[RetryPauses()],
             )
-        except (ValueError, errors.PyMongoError) as error:
+        except (ValueError, OSError, errors.PyMongoError) as error:
             # PyMongo's message may contain parts of the URI.
             raise SettingsError(_mistake_in(uri, error)) from None
         if _PLACEHOLDER.search(uri):
@@ -532,6 +540,7 @@ class RetryPauses(CommandListener):
 
 OVERLOAD_LABEL = "SystemOverloadedError"
 RETRYABLE_LABEL = "RetryableWriteError"
+_AWS = re.compile(r"\bauthMechanism=MONGODB-AWS\b", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"<[\w -]+>|%3C[\w -]+%3E", re.IGNORECASE)
 """Atlas shows addresses with `<db_password>`."""
 _UNRESOLVED = re.compile(r"name or service|getaddrinfo|nodename|name resolution", re.I)
@@ -552,6 +561,11 @@ def _mistake_in(uri: str, error: Exception) -> str:
         return (
             "MONGODB_URI still has a placeholder between < and >. Put the user and the "
             "password of the database in its place, without the brackets."
+        )
+    if isinstance(error, OSError):
+        return (
+            "A certificate file that MONGODB_URI names cannot be read. Give its whole "
+            "path, and let the user who runs the program read it."
         )
     if isinstance(error, errors.InvalidURI):
         return (

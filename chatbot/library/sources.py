@@ -408,7 +408,8 @@ def _with_stated(
 ) -> dict[str, Value]:
     """Return the metadata with a person's values, of which null removes one."""
     described = dict(metadata)
-    for name in METADATA:
+    # Beside those that a person may state, the filter fields of a key's limit.
+    for name in (*METADATA, *(stated.keys() - Overrides.model_fields)):
         if stated.get(name) is not None:
             described[name] = stated[name]
     if country := described.get("country_name"):

@@ -21,7 +21,8 @@ from pymongo.errors import (
 
 from chatbot.database.core import CommandError
 from chatbot.database.failures import SOON
-from chatbot.database.mongo import translate
+from chatbot.database.mongo import MongoDatabase, translate
+from chatbot.domain.errors import MissingPackageError, SettingsError
 
 LATER = 30
 
@@ -186,3 +187,25 @@ def test_a_failed_handshake_points_to_the_access_list() -> None:
         "Network Access"
         not in translate(ServerSelectionTimeoutError("Connection refused"), 5.0).remedy
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ("authMechanism=MONGODB-AWS", MissingPackageError, "pymongo-auth-aws"),
+        (
+            "tls=true&tlsCertificateKeyFile=/no/such.pem&authMechanism=MONGODB-X509",
+            SettingsError,
+            "certificate file",
+        ),
+        ("authMechanism=MONGODB-OIDC", SettingsError, "options after the"),
+    ],
+    ids=["AWS without its package", "X.509 without its file", "OIDC without options"],
+)
+def test_a_way_to_sign_in_says_at_the_start_what_it_lacks(
+    options: str, error: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatbot.database.mongo.find_spec", lambda name: None)
+    uri = f"mongodb://127.0.0.1:1/?{options}"
+    with pytest.raises(error, match=words):
+        MongoDatabase.connect(uri, "reports", seconds=1.0, threads=1)

@@ -248,9 +248,10 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             raise self._engine.failure
         if not self._engine.reranks:
             raise location(40324, "Unrecognized pipeline stage name: '$rerank'")
-        matched, reranked, *rest = pipeline
-        spec = reranked["$rerank"]
+        at = next(n for n, stage in enumerate(pipeline) if "$rerank" in stage)
+        spec = pipeline[at]["$rerank"]
         assert set(spec) - {"model"} == {"query", "path", "numDocsToRerank"}
+        paths = [spec["path"]] if isinstance(spec["path"], str) else spec["path"]
         assert 1 <= spec["numDocsToRerank"] <= 1000
         constant = self._engine.constant_score
         words = set(spec["query"]["text"].casefold().split())
@@ -259,17 +260,24 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
                 **row,
                 HIDDEN: {
                     "score": constant
-                    or float(len(words & set(row[spec["path"]].casefold().split())))
+                    or float(
+                        sum(
+                            len(words & set(row[path].casefold().split()))
+                            for path in paths
+                        )
+                    )
                 },
             }
-            for row in list(super().aggregate([matched]))[: spec["numDocsToRerank"]]
+            for row in list(super().aggregate(list(pipeline[:at])))[
+                : spec["numDocsToRerank"]
+            ]
         ]
         rows.sort(key=lambda row: -row[HIDDEN]["score"])
         return list(
             process_pipeline(
                 rows,
                 self.database,
-                [_with_meta(part, {"score"}) for part in rest],
+                [_with_meta(part, {"score"}) for part in pipeline[at + 1 :]],
                 None,
             )
         )
@@ -298,6 +306,16 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             return definition
 
         found = search(spec, documents, serving)
+        if spec.get("returnStoredSource"):
+            type = "vectorSearch" if stage == "$vectorSearch" else "search"
+            name = str(spec["index"])
+            stored = engine.stored_fields(serving(name, type) or {}, type)
+            # What the engine has, also of rows that are gone meanwhile.
+            return [
+                (score, {path: row[path] for path in stored if path in row})
+                for score, row in found
+            ]
+        engine.looked_up.extend(str(document["_id"]) for _, document in found)
         return [
             (score, rows[document["_id"]])
             for score, document in found

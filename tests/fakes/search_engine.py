@@ -18,7 +18,14 @@ src/main/java/com/xgen/mongot, those of github.com/mongodb/mongo below src/mongo
   skills/mongodb-search-and-ai/references/automated-embedding.md in
   github.com/mongodb/agent-skills (3637f5da); the sentence of the refusal of a further
   one: "Client side rate limit exceeded", embedding/providers (EmbeddingServiceManager);
-- `$rerank`: mongodb.com/docs/vector-search/query/aggregation-stages/rerank.
+- `$rerank`, whose `path` may be a list, and which fails where a row lacks a field:
+  mongodb.com/docs/vector-search/query/aggregation-stages/rerank (read 2026-11-30);
+- `storedSource` with `returnStoredSource`: mongodb.com/docs/search/query/
+  return-stored-source and .../indexes/stored-source-definition (read 2026-11-30: the
+  server reads no rows, and `_id` is always stored). For indexes of vectors
+  server/command/search/VectorSearchCommand.java, `checkSupportForVectorStoredSource`
+  (d38b926d: MongoDB 8.2, and the two refusals), and index/definition/
+  VectorIndexDefinition.java (no `storedSource: true`).
 """
 
 import copy
@@ -134,6 +141,10 @@ class Engine:
     (langchain-mongodb's changelog).
     """
     fusion_failure: OperationFailure | None = None
+    stores_vectors_source: bool = True
+    """False: the server is older than 8.2, and its indexes of vectors store nothing."""
+    looked_up: list[str] = field(default_factory=list)
+    """The rows that the server read since the engine gave their ids only."""
     community: bool = True
     lag: float = 0.0
     clock: Callable[[], float] = time.monotonic
@@ -175,6 +186,18 @@ class Engine:
                 f"state {state}"
             )
         return found.serving
+
+    def stored_fields(self, definition: Mapping[str, Any], type: str) -> list[str]:
+        """The fields that an index stores itself: its ids, and those it includes."""
+        if type == "vectorSearch" and not self.stores_vectors_source:
+            raise refused(
+                "The returnStoredSource setting requires MongoDB server version 8.2.0 "
+                "or higher for vector indexes but got version 8.0.4 instead."
+            )
+        stored = definition.get("storedSource")
+        if not stored:
+            raise refused("storedSource is not configured for this index.")
+        return ["_id", *stored["include"]]
 
     def embed_question(self, definition: Mapping[str, Any] | None) -> None:
         """Take a question from this minute's, if an index of texts is searched."""

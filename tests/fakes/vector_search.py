@@ -109,7 +109,13 @@ def _parsed_limit(spec: Mapping[str, Any]) -> int:
     """What the engine would refuse is a mistake of the program."""
     amount = {"exact"} if spec.get("exact") else {"numCandidates"}
     meant = {"query"} if "query" in spec else {"queryVector"}
-    assert set(spec) - {"filter"} == {"index", "path", "limit", *meant, *amount}
+    assert set(spec) - {"filter", "returnStoredSource"} == {
+        "index",
+        "path",
+        "limit",
+        *meant,
+        *amount,
+    }
     assert 1 <= spec["limit"] <= spec.get("numCandidates", spec["limit"])
     assert spec.get("numCandidates", 1) <= 10_000
     return int(spec["limit"])

@@ -11,6 +11,7 @@ def build() -> Extra:
         name="operator",
         settings=("traces",),
         observer="chatbot.extras.operator.observing:observer_of",
+        verify=("chatbot.extras.operator.observing:verify",),
         blueprints=(
             "chatbot.extras.operator.routes:operator",
             "chatbot.extras.operator.metrics:metrics",

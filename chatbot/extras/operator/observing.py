@@ -14,6 +14,7 @@ from flask import request
 from prometheus_client import Counter, Gauge, Histogram
 
 from ...answering.conversation import Saved
+from ...app.services import Services
 from ...config.settings import Settings
 from ...domain import Answer, StepEvent
 from ...domain.chat import Unsupported
@@ -97,6 +98,11 @@ class CountsAndTraces:
 def observer_of(settings: Settings) -> CountsAndTraces:
     """Raises MissingPackageError: TRACES needs a package that is not installed."""
     return CountsAndTraces(tracer_provider(settings))
+
+
+def verify(services: Services) -> None:
+    """Raises MissingPackageError: TRACES needs a package that is not installed."""
+    observer_of(services.settings).close()
 
 
 class CountedRequest:

@@ -494,7 +494,7 @@ class MappedCollection(Collection):
         if name == "$project" and spec == forms.WITHOUT_EMBEDDING:
             return {name: {self.path(forms.EMBEDDING_FIELD): 0}}
         if name == "$rerank":
-            return {name: {**spec, "path": self.path(forms.TEXT_FIELD)}}
+            return {name: {**spec, "path": [self.path(forms.TEXT_FIELD)]}}
         if name == "$rankFusion":
             pipelines = {
                 leg: [self._stage(one) for one in part]

@@ -304,11 +304,17 @@ class IndexedCollection:
         if index.failure() is not None:
             return None
         target = index.target
-        pipeline = pipelines.listing_pipeline(target, document_id, limit=limit)
+        pipeline = pipelines.listing_pipeline(
+            target, document_id, limit=limit, from_index=index.stores_source
+        )
         try:
             with translate_refusals(target):
                 return {str(row["_id"]) for row in self.collection.search(pipeline)}
         except SearchEngineError as error:
+            if index.stores_source:
+                # Servers before 8.2 refuse it of an index of vectors.
+                index.stores_source = False
+                return self._indexed_ids(index, document_id, limit)
             if error.reason not in (UNDECLARED, RATE_LIMITED):
                 raise
             # An index of an older release, or one that embeds no question for now:

@@ -51,6 +51,11 @@ has another name.
 """
 OWN_INDEXES = {VECTOR_INDEX, AUTO_EMBED_INDEX, TEXT_INDEX, f"{VECTOR_INDEX}_b"}
 """Names of our indexes, those of earlier releases included."""
+STORED_SOURCE: Json = {"storedSource": {"include": [FOLLOWED_BY]}}
+"""What a new index of words stores besides the ids of its rows, so that it can list
+those of a document without a read of the rows. An index that is there is not built
+anew for it, and an index of vectors of an older release of the engine may refuse it.
+"""
 Quantization = Literal["none", "scalar", "binary"]
 
 
@@ -408,9 +413,12 @@ def _request(database: Database, target: SearchTarget, polling: Polling) -> bool
     if status.state == "DELETING":
         status = _poll(database, target, polling, lambda now: now.state == MISSING)
     if status.state == MISSING:
+        definition = target.definition
+        if target.kind == "search":
+            definition = {**definition, **STORED_SOURCE}
         try:
             collection.create_search_index(
-                target.index, kind=target.kind, definition=target.definition
+                target.index, kind=target.kind, definition=definition
             )
             return False
         except CommandError as error:
@@ -490,6 +498,9 @@ class IndexHealth:
     believed. Thread-safe.
     """
 
+    stores_source = False
+    """Whether the index itself stores fields of the rows, as of the last check."""
+
     def __init__(
         self, database: Database, target: SearchTarget, clock: Callable[[], float]
     ) -> None:
@@ -530,6 +541,7 @@ class IndexHealth:
     def _problem(self) -> SearchEngineError | None:
         """Ask the server what is wrong with the index; None = nothing is."""
         status = index_status(self._database, self.target)
+        self.stores_source = bool(status.definition.get("storedSource"))
         if status.state != MISSING:
             if status.queryable:
                 return None

@@ -171,15 +171,16 @@ def leg_scores(details: Any) -> dict[str, float]:
 
 
 def listing_pipeline(
-    target: SearchTarget, document_id: str, *, limit: int
+    target: SearchTarget, document_id: str, *, limit: int, from_index: bool = False
 ) -> list[Json]:
     """Return the pipeline for the ids of all of a document's chunks that an index
-    has.
+    has. ``from_index``: it stores them, so that the server need not read the rows.
     """
+    stored: Json = {"returnStoredSource": True} if from_index else {}
     if target.by_meaning is None:
         clause = {"path": FOLLOWED_BY, "value": document_id}
         stages: list[Json] = [
-            {"$search": {"index": target.index, "equals": clause}},
+            {"$search": {"index": target.index, "equals": clause, **stored}},
             {"$limit": limit},
         ]
     else:
@@ -192,24 +193,27 @@ def listing_pipeline(
             limit=limit,
             num_candidates=None,
         )
-        stages = [stage]
+        stages = [{"$vectorSearch": {**stage["$vectorSearch"], **stored}}]
     return [*stages, {"$project": {"_id": 1}}]
 
 
 def rerank_pipeline(query: str, ids: Sequence[Any], model: str = "") -> list[Json]:
-    """Return the pipeline for the relevance of these chunks, by the server's model
-    where none is named. A row without text fails the stage, as documented.
+    """Return the pipeline for the relevance of these chunks with their titles and
+    headings, by the server's model where none is named. A row that lacks one of the
+    fields fails the stage, as documented.
     """
     stage: Json = {
         "query": {"text": query},
-        "path": TEXT_FIELD,
+        "path": list(TEXT_PATHS),
         "numDocsToRerank": max(1, len(ids)),
     }
     if model:
         stage["model"] = model
     match = {"_id": {"$in": list(ids)}, TEXT_FIELD: {"$type": "string"}}
+    headings = {path: {"$ifNull": [f"${path}", ""]} for path in TEXT_PATHS[1:]}
     return [
         {"$match": match},
+        {"$set": headings},
         {"$rerank": stage},
         {"$project": {"score": {"$meta": "score"}}},
     ]

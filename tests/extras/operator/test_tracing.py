@@ -2,13 +2,17 @@
 default.
 """
 
+import sys
+
 import pytest
 from flask import Flask
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
+from chatbot.domain.errors import MissingPackageError
 from chatbot.extras.operator.observing import CountsAndTraces, tracer_provider
 from tests.app.web.conftest import QUESTION
 
@@ -54,3 +58,13 @@ def test_they_are_off_by_default_and_named_where_they_are_not(
     assert found is not None
     assert found.resource.attributes["service.name"] == "reports-of-acme"
     found.shutdown()
+
+
+def test_a_package_that_is_missing_is_found_by_the_doctor(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with build(settings.override(traces="otlp")) as services:
+        (problem,) = services.problems()
+    assert isinstance(problem, MissingPackageError)
+    assert "tracing" in problem.remedy

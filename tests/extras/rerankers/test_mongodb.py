@@ -29,8 +29,8 @@ def hits_of(setup: Setup) -> list[SearchHit]:
 
 def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
     """mongodb.com/docs/vector-search/query/aggregation-stages/rerank (2026):
-    `query.text`, `path`, `numDocsToRerank` (at most 1000), `model`; the score is
-    `{$meta: "score"}`; a row that lacks the field fails the stage.
+    `query.text`, `path` (a text or a list), `numDocsToRerank` (at most 1000), `model`;
+    the score is `{$meta: "score"}`; a row that lacks a field fails the stage.
     """
     hits = hits_of(setup)
     setup.engine.asked.clear()
@@ -49,14 +49,33 @@ def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
             }
         },
         {
+            "$set": {
+                "report_title": {"$ifNull": ["$report_title", ""]},
+                "document_title": {"$ifNull": ["$document_title", ""]},
+            }
+        },
+        {
             "$rerank": {
                 "query": {"text": "coffee 1"},
-                "path": "data",
+                "path": ["data", "report_title", "document_title"],
                 "numDocsToRerank": 2,
             }
         },
         {"$project": {"score": {"$meta": "score"}}},
     ]
+
+
+def test_a_heading_counts(setup: Setup) -> None:
+    """Rows of older systems have none, which is no error."""
+    hits = hits_of(setup)
+    row = {"_id": hits[3].chunk.id}
+    outside(setup.database, "general").update_many(
+        row, {"$set": {"document_title": "Harvest of the coast"}}
+    )
+    found = MongoReranker(store=lambda: setup.store).rerank(
+        "harvest", hits, top_k=1, request=RequestContext()
+    )
+    assert [hit.chunk.id for hit in found.hits] == [hits[3].chunk.id]
 
 
 def test_what_went_meanwhile_comes_last(setup: Setup) -> None:
