@@ -29,6 +29,7 @@ def in_templates() -> Iterator[str]:
             yield double or single
     for label, description in CHOICES["modes"].values():
         yield from (label, description)
+    yield from CHOICES["topics"]
 
 
 def in_scripts() -> Iterator[str]:

@@ -69,10 +69,27 @@ def speaking(language: str) -> Say:
 
 def counted(say: Say, number: int, noun: str) -> str:
     """Return `text.count_of` in the language of ``say``: "1 report", "1,200
-    countries".
+    countries". A language with more than two forms has a text for each.
     """
     figure, _, word = count_of(number, noun).partition(" ")
-    return say(f"{{number}} {word}", number=figure)
+    text = f"{{number}} {word}"
+    mark = f"|{_plural_form(number)}"
+    said = say(text + mark, number=figure)
+    if said.endswith(mark):
+        return say(text, number=figure)
+    return said
+
+
+def _plural_form(number: int) -> str:
+    """Return the category of CLDR's rules for Arabic, the only one of `LANGUAGES` with
+    more than one and other.
+    """
+    if number in (0, 1, 2):
+        return ("zero", "one", "two")[number]
+    rest = number % 100
+    if rest in range(3, 11):
+        return "few"
+    return "many" if rest > 10 else "other"
 
 
 @cache

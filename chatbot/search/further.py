@@ -4,10 +4,13 @@ has shown.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from ..domain import Chunk, Scope, SearchHit
 from ..domain.protocols import Catalog
 from ..domain.scope import Value, Values
+from ..language.countries import country_code
+from ..language.groups import usual_groups
 from ..language.words import ENGLISH, speaking
 from ..questions.reading import (
     COUNTRY,
@@ -76,18 +79,25 @@ def further_questions(
     for field, value in ((COUNTRY, country), (YEAR, year)):
         if value is not None:
             inside = _within(inside, field, value) or inside
+    # What stands near the cited indicator, whatever else the question named.
+    others = _other_headings(search(f"{about} {query}", inside), cited)
     more += (
         Further(_question(cited.title, country, other, in_english=in_english), inside)
-        for other in _other_headings(search(query, inside), about)
+        for other in others
     )
     return more[:MAX_FURTHER_QUESTIONS]
 
 
-def _other_headings(hits: Sequence[SearchHit], about: str) -> list[str]:
-    """Return the headings of hits beside the one that an answer is about. What reads
-    like a question comes first: few words, and no part of a thing.
+def _other_headings(hits: Sequence[SearchHit], cited: Chunk) -> list[str]:
+    """Return the headings of hits beside the one that an answer is about, of the same
+    chapter where the document has chapters. What reads like a question comes first:
+    few words, and no part of a thing.
     """
-    headings = dict.fromkeys(hit.chunk.heading for hit in hits)
+    about = cited.heading
+    chunks = [hit.chunk for hit in hits]
+    if cited.chapter != about:
+        chunks = [chunk for chunk in chunks if chunk.chapter == cited.chapter]
+    headings = dict.fromkeys(chunk.heading for chunk in chunks)
     others = [
         one
         for one in headings
@@ -168,10 +178,16 @@ def _other(
     )
     if isinstance(value, int):
         values.sort(key=lambda other: (abs(int(other) - value), -int(other)))
-    # from where the alphabet stands, so that not everything is compared with
-    # Afghanistan
     else:
-        values.sort(key=lambda other: (str(other) < str(value), str(other)))
+        # Neighbours first; then from where the alphabet stands, so that not everything
+        # is compared with Afghanistan.
+        values.sort(
+            key=lambda other: (
+                _distance(str(value), str(other)),
+                str(other) < str(value),
+                str(other),
+            )
+        )
     # Some editions or countries are enough to find one that says something.
     for other in values[:4]:
         inside = _within(scope or Scope(), field, other)
@@ -181,6 +197,17 @@ def _other(
         ):
             return other, inside
     return None
+
+
+def _distance(country: str, other: str) -> float:
+    """Return the size of the smallest group of countries, as "East Africa", that has
+    both; infinity for none.
+    """
+    codes = {country_code(country), country_code(other)}
+    sizes = [
+        len(group.members) for group in usual_groups() if codes <= set(group.members)
+    ]
+    return min(sizes, default=inf)
 
 
 def _possessive(country: Value) -> str:

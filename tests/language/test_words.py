@@ -82,4 +82,11 @@ def test_what_is_said_in_a_language() -> None:
         "1 país",
         "1,200 países",
     ]
+    arabic = speaking("ar")
+    assert [counted(arabic, number, "report") for number in (2, 7, 80, 101)] == [
+        "تقريران",
+        "7 تقارير",
+        "80 تقريرًا",
+        "101 تقرير",
+    ]
     assert in_english("{braces} without values") == "{braces} without values"

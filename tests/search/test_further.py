@@ -76,3 +76,20 @@ def test_what_any_report_has_is_not_asked_about() -> None:
     assert (
         asked("Background", "Executive Summary", "Elections", "Annex 2: Notes") == only
     )
+
+
+def test_a_neighbour_is_compared_and_the_same_chapter_asked_about() -> None:
+    about: dict[str, Value] = {"country_name": "Kenya", "year": 2025}
+    sections = ("Economy › Inflation rate", "Land › Elevation", "Economy › Exports")
+    hits = []
+    for section in sections:
+        chunk = Chunk(section, "d", 0, "text", "Kenya", section=section, metadata=about)
+        hits.append(SearchHit(chunk))
+    reports = Reports(("Kenya", 2025), ("Lebanon", 2025), ("Ethiopia", 2025))
+    questions = further_questions(
+        hits[0].chunk, "Inflation?", Scope(), reports, lambda words, scope: hits
+    )
+    assert [one.question for one in questions] == [
+        "Compare Kenya and Ethiopia: inflation rate",
+        "What are Kenya's exports?",
+    ]

@@ -87,7 +87,8 @@ def content_answer(
         values = counted(say, len(countries), "country")
         text = "They cover {values}: {names}."
         parts.append(say(text, values=values, names=_in_a_row(countries, say)))
-    chapters = shared_chapters(records, passages)[:MAX_NAMED]
+    shared = shared_chapters(records, passages)[:MAX_NAMED]
+    chapters = [say(chapter_name) for chapter_name in shared]
     if chapters:
         parts.append(say("Topics: {names}.", names=_in_a_row(chapters, say)))
     elif not is_short:

@@ -30,7 +30,8 @@ class SmallTalk:
         text = turn.say("You are welcome. What else would you like to know?")
         if talk != "thanks":
             text = f"{who_answers(turn, scope)} {turn.say(WHAT_TO_ASK)}"
-        return Draft(text=text, scope=scope, why="It asks nothing of the reports.")
+        why = "It asks nothing of the reports."
+        return Draft(text=text, scope=scope, is_answer=True, why=why)
 
 
 def who_answers(turn: Turn, scope: ScopeSummary) -> str:

@@ -68,25 +68,6 @@ AboutField = Literal[
     "source_url",
 ]
 """The fields of `About`."""
-SortField = Literal[
-    "title",
-    "-title",
-    "country_name",
-    "-country_name",
-    "year",
-    "-year",
-    "type",
-    "-type",
-    "pages",
-    "-pages",
-    "chunks",
-    "-chunks",
-    "status",
-    "-status",
-    "updated_at",
-    "-updated_at",
-]
-"""The orders of the list of reports."""
 SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
 """A file that is shown under this server's name can do nothing but be seen."""
 
@@ -136,8 +117,11 @@ class DocumentQuery(Page, ScopeQuery):
         Field(description="Only reports of this status."),
     ] = None
     sort: Annotated[
-        SortField,
-        Field(description='The field to sort by; with "-" before it from the end.'),
+        str,
+        Field(
+            pattern="^-?(title|country_name|year|type|pages|chunks|status|updated_at)$",
+            description='The field to sort by; with "-" before it from the end.',
+        ),
     ] = "title"
 
     def sorted(self, records: Sequence[DocumentRecord]) -> Sequence[DocumentRecord]:

@@ -42,7 +42,7 @@ export function showStart(facets) {
 
 /** Say what the library holds, and what it is about once that is known. */
 async function showContents(contents) {
-  const about = store.topics?.join(comma);
+  const about = store.topics?.map((topic) => t(topic)).join(comma);
   showText(
     byId("contents"),
     about

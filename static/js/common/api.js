@@ -33,6 +33,8 @@ async function* readEvents(body) {
   }
 }
 
+const SERVER_ERROR = 500;
+
 export class ApiError extends Error {
   /**
    * @param {{code: string, message: string, details?: any, request_id?: string}} body
@@ -40,7 +42,9 @@ export class ApiError extends Error {
    */
   constructor({ code, message, details, request_id: requestId }, status) {
     super(translated(message));
-    Object.assign(this, { code, details, requestId, status });
+    Object.assign(this, { code, details, status });
+    // Its log says more of it: what a person can put right has none.
+    if (status >= SERVER_ERROR) this.requestId = requestId;
   }
 }
 
