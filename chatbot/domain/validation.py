@@ -22,6 +22,7 @@ WHOLE_ADDRESS = r"^https?://[^\s/][^\s]*$"
 CLIENT_ID = r"^[A-Za-z0-9._:-]{1,100}$"
 """An id that a client makes itself, such as the `chatId` of seed 003's front end."""
 POSITION = r"^[0-9]{1,9}$"
+SORTING = "^-?(title|country_name|year|type|pages|chunks|status|updated_at)$"
 FILE_ID = r"^file_[0-9a-f]{32}$"
 _SEPARATORS = re.compile(r", | or ")
 """Between the values of a literal in pydantic's message: "'up', 'down' or 'none'"."""
@@ -56,6 +57,8 @@ PATTERNS = {
     WHOLE_ADDRESS: "must be an address, http(s), without spaces.",
     NOT_BLANK: "must not be empty.",
     POSITION: "send the `next` of the previous page.",
+    SORTING: "must be title, country_name, year, type, pages, chunks, status or "
+    'updated_at, with "-" before it for the other way round.',
     FILE_ID: "send the id that POST /api/files returned.",
 }
 

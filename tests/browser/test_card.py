@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Page, expect
 
+from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
 from tests.app.web.live import address, application
 from tests.browser.conftest import Watched
@@ -127,3 +128,30 @@ def test_each_example_is_answered_as_if_asked_first(page: Page, app: Flask) -> N
             assert after["response"] == alone["response"]
     cards.first.click()
     expect(page.locator(".card-value").last).to_be_visible()
+
+
+def test_the_same_question_is_asked_of_each_document_of_a_scope(
+    page: Page, app: Flask
+) -> None:
+    page.goto(page.url.split("?")[0] + "collection?country_name=Kenya")
+    rows = page.locator("#each-rows tr")
+    expect(rows).to_have_count(2)
+    before = kept(app)
+    page.locator("#each-question").fill("What is the population growth rate?")
+    page.keyboard.press("Enter")
+    expect(rows.nth(0)).to_contain_text("2.09% (2023 est.)")
+    expect(rows.nth(1)).to_contain_text("2.06% (2024 est.)")
+    with page.expect_download() as waiting:
+        page.locator("#each-file").click()
+    table = waiting.value.path().read_text("utf-8-sig").splitlines()
+    assert table[0] == '"Document","What is the population growth rate?","Source"'
+    assert len(table) == 3
+    assert "2.09% (2023 est.)" in table[1]
+    # It is no conversation.
+    assert kept(app) == before
+    assert page.locator("#ask-all").get_attribute("href") == "/?country_name=Kenya"
+
+
+def kept(app: Flask) -> int:
+    services: Services = app.extensions["services"]
+    return services.storage.database["conversations"].count({})

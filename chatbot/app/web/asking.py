@@ -218,10 +218,11 @@ class ChatRequest(SearchRequest):
     """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted
     from older clients.
 
-    ``resume``: go on for a while when the connection is lost; ``replaces``: the answer
-    whose place the new one takes. ``without_earlier``: what the question does not take
-    over from its conversation. ``language``: that of the fixed words in the answer
-    ("Quoted from the reports:").
+    Not ``keep``: the question and its answer are stored nowhere. ``resume``: go on for
+    a while when the connection is lost; ``replaces``: the answer whose place the new
+    one takes. ``without_earlier``: what the question does not take over from its
+    conversation. ``language``: that of the fixed words in the answer ("Quoted from the
+    reports:").
     """
 
     mode: str | None = None
@@ -239,6 +240,7 @@ class ChatRequest(SearchRequest):
     attachments: list[Attachment] = Field(
         default_factory=list, max_length=MAX_ATTACHMENTS
     )
+    keep: bool = True
     resume: bool = False
     replaces: Identifier | None = None
     chatbot_type: str | None = None
@@ -388,6 +390,8 @@ def _place(body: ChatRequest) -> Place:
     place = Place(
         body.conversation_id, replaces=body.replaces, describe=without_passages
     )
+    if not body.keep:
+        return replace(place, kept=False)
     if body.conversation_id is not None or body.chat_id is None:
         return place
     conversation_id, is_new = services().storage.conversations.of_client(
@@ -424,7 +428,7 @@ def question_stream(
         raise InvalidRequestError.for_field(
             "resume", "is only supported by POST /api/chat."
         )
-    if body.resume and has_attachments:
+    if body.resume and (has_attachments or not body.keep):
         raise InvalidRequestError.for_field(
             "resume", "is not supported with attachments, which are not kept."
         )

@@ -19,6 +19,7 @@ from ...domain.documents import Chunking, Proposal, Report, common_fields
 from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
 from ...domain.tables import Texts
+from ...domain.validation import SORTING
 from ...library.control import JobControl
 from ...library.description import language_notes
 from ...library.review import MAX_REVIEWED, Doubt
@@ -119,7 +120,7 @@ class DocumentQuery(Page, ScopeQuery):
     sort: Annotated[
         str,
         Field(
-            pattern="^-?(title|country_name|year|type|pages|chunks|status|updated_at)$",
+            pattern=SORTING,
             description='The field to sort by; with "-" before it from the end.',
         ),
     ] = "title"

@@ -75,6 +75,14 @@ def explore() -> Response:
     return with_owner(make_response(render_template("explore.html", embedded=False)))
 
 
+@pages.get("/collection", about=PAGE)
+def collection() -> Response:
+    """Show the documents of a scope, which is in the address, and ask each of them the
+    same question.
+    """
+    return with_owner(make_response(render_template("collection.html")))
+
+
 @pages.get("/indicators/<slug>", about=PAGE)
 def indicator(slug: str) -> Response:
     """Show what an indicator means, who has it, its newest figures and revisions."""

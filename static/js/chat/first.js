@@ -257,7 +257,7 @@ function showGroups(facets) {
       {},
       element("a", {
         className: "chip-link",
-        href: at(`/?${new URLSearchParams([[field, value]])}`),
+        href: at(`/collection?${new URLSearchParams([[field, value]])}`),
         text: `${label} · ${count(documents, "report")}`,
       }),
     ),

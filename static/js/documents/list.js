@@ -315,6 +315,8 @@ export class DocumentList {
     form.hidden = total === 0 && !this.#filters.areUsed;
     byId("filters-clear").hidden = !this.#filters.areUsed;
     this.#showRows();
+    byId("ask-each").hidden = total === 0;
+    byId("ask-each").href = at(`/collection?${this.#filters.query()}`);
     showText(
       byId("total"),
       this.#filters.areUsed

@@ -89,6 +89,14 @@ def test_nobodys_are_in_no_list(services: Services, client: FlaskClient) -> None
     assert client.get(f"{API}/{nobodys}").status_code == 200  # who knows its id has it
 
 
+def test_what_is_not_kept_is_in_no_list(client: FlaskClient) -> None:
+    before = client.get("/api/conversations").get_json()
+    body = {"query": "How many live in Kenya?", "keep": False}
+    answer = client.post("/query", json=body).get_json()
+    assert answer["conversation_id"] is None
+    assert client.get("/api/conversations").get_json() == before
+
+
 def test_one_opens_with_all_that_its_answers_were(client: FlaskClient) -> None:
     filters = {"country_name": ["Kenya"]}
     said = ask(client, GROWTH, filters=filters, auto_scope=False)
