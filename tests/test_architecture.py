@@ -263,6 +263,7 @@ BEHIND_THE_DOOR = (
 )
 """Where callers are served."""
 BESIDE_THE_DOOR = {
+    "app/web/briefs.py storage.feedback.exchange": "the caller's own answer",
     "app/web/callers.py storage.keys.find": "says who the caller is",
     "app/web/callers.py storage.keys.of_session": "says who the caller is",
     "extras/changes/pages.py storage.keys.create_feed": "the caller's own key",

@@ -18,6 +18,7 @@ from ..stores.atlas.indexes import Polling, ensure_indexes
 from .services import Services, build
 from .services.index_changes import require_leave
 from .web.asking import asking
+from .web.briefs import briefs
 from .web.catalog import catalog
 from .web.conversations import conversations
 from .web.documents import documents
@@ -80,6 +81,7 @@ def create_app(
         assets,
         pages,
         asking,
+        briefs,
         conversations,
         catalog,
         documents,

@@ -10,6 +10,7 @@ from ...database.changes import Changes
 from ...database.core import Database, ForeignRows
 from ...database.repositories.access import AuditLog, KeyRepository, SessionRepository
 from ...database.repositories.answers import FeedbackRepository, UnfinishedRepository
+from ...database.repositories.briefs import BriefRepository
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.conversations import ConversationRepository
 from ...database.repositories.corpus import CorpusFacts, ForeignChanges
@@ -43,6 +44,7 @@ class Storage:
     settings: Settings
     database: Database
     audit: AuditLog
+    briefs: BriefRepository
     cache: CacheRepository
     """The three cache levels (R-B10), bounded in time and number."""
     conversations: ConversationRepository
@@ -141,14 +143,16 @@ def open_storage(
     stores = with_extras(STORES, settings)
     files = FileRepository(database, quota=settings.upload_quota_mb)
     engine = Once(lambda: choose_engine(settings, database, stores))
+    conversations = ConversationRepository(database)
     return Storage(
         settings=settings,
         database=database,
         audit=AuditLog(database),
+        briefs=BriefRepository(database, conversations),
         cache=CacheRepository(
             database, seconds=settings.cache_seconds, entries=MAX_CACHE_ENTRIES
         ),
-        conversations=ConversationRepository(database),
+        conversations=conversations,
         counters=Counters(database),
         documents=documents,
         facts=CorpusFacts(database),

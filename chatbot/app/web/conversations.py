@@ -18,8 +18,10 @@ from ...checking.citations import snippet_of
 from ...database.core import Json
 from ...database.repositories.answers import Feedback, Rating, Reason
 from ...database.repositories.conversations import (
+    BRIEF,
     Begun,
     Conversation,
+    ConversationKind,
     ConversationRepository,
     State,
 )
@@ -40,6 +42,7 @@ from ...domain.json import to_json
 from ...domain.validation import NOT_BLANK
 from .access import library
 from .asking import STREAM, stream_response
+from .briefs import ItemKind, number_sources
 from .callers import caller
 from .exports import conversation_response
 from .files import DOCX, XLSX
@@ -78,7 +81,9 @@ class StoredMessage(TypedDict):
 
 
 class StoredQuestion(StoredMessage):
-    """A question, with everything needed to ask it again but its attachments."""
+    """A question, with everything needed to ask it again but its attachments. In a
+    brief the title of an ``item``, and the answer that was pinned, ``origin``.
+    """
 
     mode: str | None
     preset: str | None
@@ -89,6 +94,8 @@ class StoredQuestion(StoredMessage):
     replaces: str | None
     scope: Scope
     collections: list[str]
+    item: ItemKind | None
+    origin: str | None
 
 
 class SharedAnswer(TypedDict):
@@ -120,6 +127,7 @@ class SharedConversation(TypedDict):
     """
 
     title: str
+    kind: ConversationKind
     updated_at: str
     messages: list[StoredQuestion | SharedMessage]
     next: str | None
@@ -154,16 +162,32 @@ class ExportedConversation(TypedDict):
 
     conversation_id: str
     title: str
+    kind: ConversationKind
     created_at: str
     updated_at: str
     share: str | None
     messages: list[StoredQuestion | StoredAnswer]
 
 
+class OutdatedAnswer(TypedDict):
+    """An answer that cites reports which were replaced, changed or removed since, and
+    what asks its question again. ``titles``: of those reports that are still there.
+    """
+
+    message_id: str
+    question: str
+    scope: Scope
+    collections: list[str]
+    titles: list[str]
+
+
 class OpenedConversation(ExportedConversation):
-    """A conversation with its last messages; ``next`` leads to those before them."""
+    """A conversation with its last messages; ``next`` leads to those before them.
+    ``outdated``: among all of its answers, with the last messages only.
+    """
 
     next: str | None
+    outdated: list[OutdatedAnswer]
 
 
 def _false(deleted: bool) -> bool:
@@ -243,9 +267,9 @@ def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
     """Get the last messages of a conversation; `next` leads to those before them."""
     record = _history().get(conversation_id, caller().owner)
     rows, following = _page(record, query)
-    return jsonify(
-        {**to_json(record), "messages": _own_messages(rows), "next": following}
-    )
+    shown = {**to_json(record), "messages": _own_messages(record, rows)}
+    outdated = [] if query.cursor else _outdated(record)
+    return jsonify({**shown, "next": following, "outdated": outdated})
 
 
 @conversations.patch(
@@ -292,7 +316,7 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     and figures.
     """
     record = _history().get(conversation_id, caller().owner)
-    messages = _own_messages(_history().rows(record.id)[0])
+    messages = _own_messages(record, _all_rows(record))
     if query.message_id:
         place = next(
             (
@@ -343,6 +367,8 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     # Who has the link sees what the owner may see.
     reader = services().reader(limit_of_key(record.share_within))
     messages = _messages(rows, SharedMessage, reader.passages.get)
+    if record.kind == BRIEF:
+        number_sources(messages)
     names: list[str] = []
     for message in messages:
         if "attached" in message:  # their names may tell what nobody was to know
@@ -363,6 +389,7 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     return jsonify(
         {
             "title": record.title,
+            "kind": record.kind,
             "updated_at": shown_at,
             "messages": messages,
             "next": following,
@@ -456,13 +483,57 @@ def _history() -> ConversationRepository:
 def _page(
     record: Conversation, query: MessageQuery, until: int | None = None
 ) -> tuple[list[Json], str | None]:
-    """Return the rows of a page of messages, and the cursor of the page before them."""
+    """Return the rows of a page of messages, and the cursor of the page before them.
+    A brief is one page: its sources are numbered together.
+    """
+    if record.kind == BRIEF:
+        return _all_rows(record, until), None
     rows, more = _history().rows(
         record.id, before=query.cursor, limit=2 * query.limit, until=until
     )
     return rows, next(
         row["_id"] for row in rows if row["role"] == "assistant"
     ) if more else None
+
+
+def _all_rows(record: Conversation, until: int | None = None) -> list[Json]:
+    storage = services().storage
+    if record.kind == BRIEF:
+        return storage.briefs.rows(record, until)
+    return storage.conversations.rows(record.id, until=until)[0]
+
+
+def _outdated(record: Conversation) -> list[Json]:
+    """Return the answers of a conversation that cite passages which the caller saw and
+    questions do not see any more.
+    """
+    documents = library().reader.documents
+    outdated = []
+    question: Json = {}
+    for row in _all_rows(record):
+        if row["role"] == "user":
+            question = row
+            continue
+        titles: dict[str, None] = {}
+        is_outdated = False
+        for citation in row.get("citations") or ():
+            document_id, version = Chunk.version_of(citation["chunk_id"])
+            report = documents.get(document_id) if document_id else None
+            if not document_id or (report is not None and report.version == version):
+                continue
+            is_outdated = True
+            if report is not None:
+                titles[report.title] = None
+        if is_outdated:
+            answer = {
+                "message_id": row["_id"],
+                "question": question["content"],
+                "scope": question.get("scope", {}),
+                "collections": question.get("collections", []),
+                "titles": list(titles),
+            }
+            outdated.append(answer)
+    return outdated
 
 
 def _given(feedback: Feedback) -> GivenFeedback:
@@ -524,9 +595,11 @@ def _messages(
     return messages
 
 
-def _own_messages(rows: Sequence[Json]) -> list[Json]:
+def _own_messages(record: Conversation, rows: Sequence[Json]) -> list[Json]:
     """Messages of the caller, with the feedback on each answer."""
     messages = _messages(rows, StoredAnswer, library().passages)
+    if record.kind == BRIEF:
+        number_sources(messages)
     answers = [message for message in messages if "message_id" in message]
     feedback = services().storage.feedback.of(
         [message["message_id"] for message in answers]

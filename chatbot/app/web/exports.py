@@ -9,7 +9,7 @@ from typing import Any, Literal
 from flask import Response, url_for
 
 from ...database.core import Json
-from ...database.repositories.conversations import Conversation
+from ...database.repositories.conversations import BRIEF, Conversation
 from ...domain.figure_query import FigureAnswer, FigureCell, FigureColumn
 from ...domain.json import to_json
 from ...domain.registry import Registry
@@ -191,31 +191,43 @@ def markdown() -> FileFormat:
 
 def _as_markdown(record: Conversation, messages: list[Json]) -> bytes:
     """Return a conversation as Markdown: questions as headings, each answer with its
-    sources.
+    sources; those of a brief stand at its end.
     """
     parts = [f"# {escape_markdown(record.title)}"]
+    all_sources: dict[int, str] = {}
     for message in messages:
         if message["role"] == "user":
-            parts += [
-                f"## {escape_markdown(message['content'])}",
-                f"_{about_question(message)}_",
-            ]
+            parts += _heading_lines(record, message)
             continue
-        parts.append(message["content"] or NO_ANSWER)
-        sources = []
-        for citation in (message["answer"] or {}).get("citations", []):
-            address = original_address(citation)
-            title = escape_markdown(citation["title"])
-            names = [f"[{citation['number']}] [{title}]({address})"]
-            names += map(escape_markdown, publication_words(citation))
-            if citation["section"]:
-                names.append(escape_markdown(citation["section"]))
-            if citation["page"]:
-                names.append(f"page {citation['page']}")
-            sources.append(f"{', '.join(names)}  ")
-        if sources:
-            parts.append("\n".join(sources))
-    return ("\n\n".join(parts) + "\n").encode()
+        parts.append(message["content"] or ("" if record.kind == BRIEF else NO_ANSWER))
+        citations = (message["answer"] or {}).get("citations", [])
+        sources = {one["number"]: _source_line(one) for one in citations}
+        if record.kind == BRIEF:
+            all_sources |= sources
+        elif sources:
+            parts.append("\n".join(sources.values()))
+    if all_sources:
+        parts += ["## Sources", "\n".join(all_sources.values())]
+    return ("\n\n".join(filter(None, parts)) + "\n").encode()
+
+
+def _heading_lines(record: Conversation, question: Json) -> list[str]:
+    title = escape_markdown(question["content"])
+    if record.kind != BRIEF:
+        return [f"## {title}", f"_{about_question(question)}_"]
+    return [f"## {title}"] if title else []
+
+
+def _source_line(citation: Json) -> str:
+    address = original_address(citation)
+    title = escape_markdown(citation["title"])
+    names = [f"[{citation['number']}] [{title}]({address})"]
+    names += map(escape_markdown, publication_words(citation))
+    if citation["section"]:
+        names.append(escape_markdown(citation["section"]))
+    if citation["page"]:
+        names.append(f"page {citation['page']}")
+    return f"{', '.join(names)}  "
 
 
 def about_question(message: Json) -> str:

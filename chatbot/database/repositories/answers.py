@@ -205,7 +205,7 @@ class FeedbackRepository:
         """Store this owner's feedback, replacing an earlier one. Raises NotFoundError:
         no such answer of this owner.
         """
-        answer, question = self._answer(message_id, owner)
+        answer, question = self.exchange(message_id, owner)
         row = {
             "_id": message_id,
             "conversation_id": answer["conversation_id"],
@@ -223,7 +223,7 @@ class FeedbackRepository:
 
     def remove(self, message_id: str, owner: str) -> None:
         """Remove the feedback. Raises NotFoundError: no such answer of this owner."""
-        self._answer(message_id, owner)
+        self.exchange(message_id, owner)
         self._feedback.delete_many({"_id": message_id})
 
     def of(self, message_ids: Sequence[str]) -> dict[str, Feedback]:
@@ -280,7 +280,7 @@ class FeedbackRepository:
                 questions.append(_asked(row))
         return questions
 
-    def _answer(self, message_id: str, owner: str) -> tuple[Json, Json]:
+    def exchange(self, message_id: str, owner: str) -> tuple[Json, Json]:
         """Return the rows of a complete answer of this owner and of its question.
         Raises NotFoundError.
         """

@@ -34,6 +34,8 @@ CURSOR = re.compile(r"^([0-9T:.+-]{10,40})~([0-9a-f]{32})$")
 """The time of the last write to the last conversation of a page, and its id."""
 RUNNING: Literal["running"] = "running"
 COMPLETE: Json = {"$in": [None, ""]}
+BRIEF: Literal["brief"] = "brief"
+ConversationKind = Literal["", "brief"]
 State = Literal["", "running", "stopped", "failed"]
 """State of an answer and its question; "" = complete. Only complete messages are shown
 to a model later.
@@ -72,6 +74,10 @@ class Conversation:
     created_at: str = ""
     updated_at: str = ""
     share: str | None = None
+    kind: ConversationKind = ""
+    """"brief": its exchanges are the items of a brief (`briefs.py`)."""
+    order: Hidden[tuple[str, ...]] = ()
+    """Of a brief: the ids of its items."""
     share_until: Hidden[int | None] = None
     """The last message that its link shows; None = later ones too."""
     share_within: Hidden[str] = ""
@@ -93,8 +99,11 @@ class ConversationRepository:
         self._feedback = database["feedback"]
 
     def exists(self, conversation_id: str, owner: str = "") -> bool:
-        """Return whether this owner can continue the conversation."""
-        row = self._conversations.find_one(visible(conversation_id, owner), {"_id": 1})
+        """Return whether this owner can continue the conversation. Nobody asks in a
+        brief.
+        """
+        condition = {**visible(conversation_id, owner), "kind": None}
+        row = self._conversations.find_one(condition, {"_id": 1})
         return row is not None
 
     def of_client(self, chat_id: str, owner: str) -> tuple[str | None, bool]:

@@ -4,7 +4,7 @@ drawn is decided as on the page (static/js/chat/charts.js).
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -120,18 +120,28 @@ def _label(part: ChartPart, place: int, text: str, position: Any) -> None:
 
 
 def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
-    """Return the charts of figures that have a year and that their source supports,
-    those with most figures first.
+    """Return the charts of the figures that an answer states, have a year and are
+    supported by their source, those with most figures first. An answer that an older
+    release stored has the figures of its passages.
     """
     supported = {one["number"] for one in answer["citations"] if one["supported"]}
+    card = answer.get("card")
+    figures = answer["figures"] if card is None else card["figures"]
     usable = [
         one
-        for one in answer["figures"]
+        for one in figures
         if one["year"] and one["subject"] and one["citation"] in supported
     ]
     text = answer["response"].replace("\\", "")
+
+    def place_of(figure: Json) -> int:
+        if card is None:
+            return _stated_at(figure, text)
+        return usable.index(figure)
+
     charts = [
-        _chart(same, text) for same in _grouped(usable, "indicator", "unit").values()
+        _chart(same, place_of)
+        for same in _grouped(usable, "indicator", "unit").values()
     ]
     # A document shows the three charts with most figures.
     return sorted(filter(None, charts), key=lambda chart: -len(chart.figures))[:3]
@@ -166,9 +176,12 @@ def _grouped(figures: Iterable[Json], *names: str) -> Mapping[Any, Sequence[Json
     return groups
 
 
-def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
+def _chart(
+    figures: Sequence[Json], place_of: Callable[[Json], int]
+) -> FigureChart | None:
     """The chart of one indicator: of each subject and year the figure of the newest
-    report.
+    report; None where the answer states none of them. ``place_of`` gives where it
+    states a figure, -1 = nowhere.
     """
     newest = {
         (one["subject"], one["year"]): one
@@ -177,9 +190,11 @@ def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
     points = sorted(newest.values(), key=lambda one: int(one["year"]))
     by_subject = _grouped(points, "subject")
     stated = {
-        name: [one for one in own if _stated_at(one, text) >= 0]
+        name: [one for one in own if place_of(one) >= 0]
         for name, own in by_subject.items()
     }
+    if not any(stated.values()):
+        return None
     if 3 <= len(stated) <= BOUNDS["bars"] and all(
         len(own) == 1 for own in stated.values()
     ):
@@ -188,7 +203,7 @@ def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
             False,
             sorted(
                 (own[0] for own in stated.values()),
-                key=lambda one: _stated_at(one, text),
+                key=place_of,
             ),
         )
     # More lines of one chart cannot be told apart.

@@ -30,7 +30,7 @@ from ...app.web.exports import (
 )
 from ...app.web.files import DOCX
 from ...database.core import Json
-from ...database.repositories.conversations import Conversation
+from ...database.repositories.conversations import BRIEF, Conversation
 from .charts import FigureChart, charts_of, shown_charts
 from .marked import END, MARK, clean, parse_answer
 
@@ -60,8 +60,10 @@ class WordWriter:
         self._charts = 0
 
     def add_question(self, text: str, about: str) -> None:
-        self._file.add_heading(clean(" ".join(text.split())), 1)
-        self._file.add_paragraph(clean(about), "Subtitle")
+        if text:
+            self._file.add_heading(clean(" ".join(text.split())), 1)
+        if about:
+            self._file.add_paragraph(clean(about), "Subtitle")
 
     def add_answer(self, markdown: str, answer: Mapping[str, Any]) -> None:
         """``answer``: its citations, marks and figures, as the API shows them."""
@@ -71,7 +73,8 @@ class WordWriter:
             self._file.add_paragraph(
                 "Highlighted: the cited passages do not support this.", "Caption"
             )
-        for chart in charts_of(answer) if answer.get("figures") else ():
+        has_figures = answer.get("figures") or answer.get("card")
+        for chart in charts_of(answer) if has_figures else ():
             self.add_chart(chart, cited)
 
     def add_chart(self, chart: FigureChart, cited: Mapping[int, Json]) -> None:
@@ -261,9 +264,12 @@ def as_word(record: Conversation, messages: list[Json]) -> bytes:
     writer = WordWriter(record.title, original_address)
     for message in messages:
         if message["role"] == "user":
-            writer.add_question(message["content"], about_question(message))
+            # The scope that an answer of a brief was found in is no matter of its text.
+            about = "" if record.kind == BRIEF else about_question(message)
+            writer.add_question(message["content"], about)
         else:
-            writer.add_answer(message["content"] or NO_ANSWER, message["answer"] or {})
+            text = message["content"] or ("" if record.kind == BRIEF else NO_ANSWER)
+            writer.add_answer(text, message["answer"] or {})
     return writer.bytes()
 
 

@@ -31,6 +31,38 @@ function wireActions() {
     );
 }
 
+/** Load what pins with the first pin. */
+function wirePins() {
+  store.on("pin", (pinned) =>
+    import("./pinning.js")
+      .then(({ pinShown }) => pinShown(pinned))
+      .catch(({ message }) => showReason(message)),
+  );
+}
+
+const ALT_KEYS = ["ArrowUp", "ArrowDown", "Enter"];
+
+/** Lead keys to the answers; what they do is loaded with the first. */
+function wireKeys() {
+  document.addEventListener("keydown", async (event) => {
+    const { key, altKey, ctrlKey, metaKey, target } = event;
+    const isText = /** @type {Element} */ (target).closest(
+      "input, textarea, select, [contenteditable]",
+    );
+    const isMeant = altKey
+      ? ALT_KEYS.includes(key)
+      : !isText && (key === "?" || (/^[1-9]$/.test(key) && store.turns.length));
+    if (!isMeant || ctrlKey || metaKey) return;
+    event.preventDefault();
+    const { onKey } = await import("./keys.js");
+    onKey(event);
+  });
+  byId("keys-button").addEventListener("click", async () => {
+    const { showKeys } = await import("./keys.js");
+    showKeys();
+  });
+}
+
 function wireCoverage() {
   for (const fold of all(document, ".coverage"))
     fold.addEventListener(
@@ -96,6 +128,8 @@ async function start() {
     (question) => question && askBelow({ question, filters: null }),
   );
   wireStop();
+  wirePins();
+  wireKeys();
   /** @type {HTMLElement} */ (document.querySelector(".brand")).addEventListener(
     "click",
     (event) => {

@@ -94,6 +94,8 @@ function empty() {
     import("./evidence.js").then(({ closeEvidence }) => closeEvidence());
   store.set({ turns: [] });
   log.replaceChildren();
+  document.body.classList.remove("is-brief");
+  byId("brief-head")?.remove();
   byId("earlier").hidden = byId("missing").hidden = true;
 }
 
@@ -331,6 +333,13 @@ async function open(id) {
   focusComposer();
 }
 
+/** Show the conversation again, as it is stored now. */
+export async function openAgain() {
+  empty();
+  store.visit.loaded = load();
+  await store.visit.loaded;
+}
+
 /** Open a shared conversation, read only. */
 export function openShared(token) {
   store.set({ source: `/api/shared/${token}` });
@@ -341,13 +350,16 @@ export function openShared(token) {
 async function load() {
   const url = store.source;
   try {
-    const [{ title, messages, next, updated_at: date }, turns] = await Promise.all([
+    const [conversation, turns] = await Promise.all([
       getJson(`${url}?limit=${FIRST_TURNS}`),
       loadTurns(),
     ]);
+    const { title, kind, messages, next, updated_at: date, outdated } = conversation;
+    const brief = kind ? await import("./brief.js") : null;
     if (store.source !== url) return;
     setConversation(store.conversationId, title);
     showMessages(turns, messages);
+    brief?.showBrief(store.conversationId, title, messages);
     byId("earlier").hidden = !next;
     byId("shared-date").hidden = !isShared();
     byId("shared-date").textContent = t("A shared conversation. Last answer: {date}", {
@@ -355,10 +367,19 @@ async function load() {
     });
     if (isShared()) return;
     restoreAttachments(store.turns.at(-1)?.attachments ?? []);
-    store.turns.at(-1)?.show("instant");
+    if (!brief) store.turns.at(-1)?.show("instant");
+    store.set({ outdated });
+    await showOutdated();
   } catch (error) {
     if (store.source === url) showMissing(error);
   }
+}
+
+/** Say which of the answers that are shown rest on reports of before. */
+async function showOutdated() {
+  if (!store.outdated.length) return;
+  const returning = await import("./returning.js");
+  returning.showOutdated(store.outdated, document.body.classList.contains("is-brief"));
 }
 
 function showMissing({ status, message }) {
@@ -382,6 +403,7 @@ byId("earlier").addEventListener("click", async () => {
     if (store.source !== url || store.turns[0] !== first) return;
     showMessages(await loadTurns(), messages, first.node);
     byId("earlier").hidden = !next;
+    await showOutdated();
     // What is being read stays in place.
     scrollBy({
       top: document.documentElement.scrollHeight - height,

@@ -86,7 +86,7 @@ function showCurrent(id) {
   setStop(links().find((link) => link.dataset.id === id) ?? links()[0]);
 }
 
-function item({ conversation_id: id, title, share }) {
+function item({ conversation_id: id, title, share, kind }) {
   const link = element("a", {
     href: addressOf(id),
     "data-id": id,
@@ -103,6 +103,7 @@ function item({ conversation_id: id, title, share }) {
     byId("more-icon").content.cloneNode(true),
   );
   const row = element("li", { className: "conversation" }, link, more);
+  if (kind) link.prepend(element("span", { className: "kind", text: t("Brief") }), " ");
   if (share)
     row.append(element("span", { className: "visually-hidden", text: t("(shared)") }));
   return row;

@@ -80,6 +80,10 @@ async function loadWiderText(source) {
       ? t("Open the original, page {page}", { page: chunk.page ?? 1 })
       : t("Open in the full text");
     button.hidden = false;
+    const pin = byId("evidence-pin");
+    pin.hidden = false;
+    pin.onclick = () =>
+      store.emit("pin", { body: { chunk_id: source.chunk_id }, button: pin });
     button.onclick = async () => {
       const { openOriginal } = await import("../original/original.js");
       openOriginal(chunk, chunk.file, store.evidence.said);
@@ -108,7 +112,7 @@ export function openEvidence(source, button) {
   byId("evidence-unsupported").hidden = source.supported !== false;
   byId("evidence-missing").textContent = source.missing ?? "";
   byId("evidence-error").textContent = "";
-  byId("evidence-original").hidden = true;
+  byId("evidence-original").hidden = byId("evidence-pin").hidden = true;
   if (!dialog.open && hasRoom.matches) dialog.show();
   else if (!dialog.open) dialog.showModal();
   store.emit("panes");

@@ -397,11 +397,22 @@ function figureOf(chart, sources, box) {
         "div",
         { className: "figures-files" },
         ...[exploreLink(chart.figures, kind)].filter(Boolean),
+        pinButton(chart),
         ...downloads(chart, sources, box),
       ),
     ),
   );
 }
+
+/** Return the button that adds a chart of an answer to a brief. */
+const pinButton = (chart) =>
+  element("button", {
+    type: "button",
+    className: "button quiet pin",
+    "data-indicator": chart.indicator,
+    "aria-label": t("Pin the chart: {title}", { title: titleOf(chart) }),
+    text: t("Pin"),
+  });
 
 /**
  * Return a link that opens figures where one can change what is drawn of them. A page

@@ -34,6 +34,8 @@ class Store {
   hasConversations = false;
   /** What the menu and the dialogs of a conversation act on. */
   chosen = { conversation: null, opener: null };
+  /** The answers of the conversation whose reports were replaced since. */
+  outdated = [];
   /** The citation that is shown, and what the answer says there. */
   evidence = { opener: null, said: "" };
 

@@ -139,6 +139,15 @@ export class Turn {
   async #onClick(target) {
     if (target.closest(".retry, .regenerate")) store.emit("askAgain", this);
     if (target.closest(".edit-question")) store.emit("edit", this);
+    const button = target.closest(".pin");
+    if (button)
+      store.emit("pin", {
+        body: {
+          message_id: this.messageId,
+          ...(button.dataset.indicator && { indicator: button.dataset.indicator }),
+        },
+        button,
+      });
     const next = target.closest(".further-question:not(.way-on)");
     if (next) store.emit("ask", { question: next.textContent });
     const thumb = target.closest(".thumb");

@@ -301,6 +301,27 @@ async function download(format) {
   }
 }
 
+/** Add what is shown to a brief, and lead to it. */
+async function pinShown(button) {
+  const years = [...new Set(found.figures.map(({ year }) => year).filter(Boolean))];
+  const chosen = yearsOf(state, years);
+  const query = { ...queryOfState(), ...(chosen.length && { years: chosen }) };
+  button.disabled = true;
+  try {
+    const { pin, briefLink } = await import("../chat/pin.js");
+    const { brief } = await pin({ query });
+    button.parentElement.querySelector(".brief-link")?.remove();
+    const link = briefLink(brief);
+    link.className = "button quiet brief-link";
+    button.after(link);
+    announce(t("Added to the brief."));
+    showError(byId("explore-error"), null);
+  } catch (error) {
+    showError(byId("explore-error"), error);
+  }
+  button.disabled = false;
+}
+
 function wire() {
   wireAdding("indicators", "indicator-names");
   wireAdding("subjects", "subject-names");
@@ -325,6 +346,9 @@ function wire() {
     const { format } = target.closest("button")?.dataset ?? {};
     if (format) download(format);
   });
+  byId("explore-pin")?.addEventListener("click", ({ currentTarget }) =>
+    pinShown(currentTarget),
+  );
   wireCopy(byId("explore-link"), () => new URL(addressOf(state), location.href).href);
   addEventListener("popstate", () => {
     state = readState(location.search);

@@ -250,7 +250,13 @@ def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked
     assert len(token) == 32
     other = client.application.test_client()
     shown = other.get(f"/api/shared/{token}")
-    assert set(shown.get_json()) == {"title", "updated_at", "messages", "next"}
+    assert set(shown.get_json()) == {
+        "title",
+        "kind",
+        "updated_at",
+        "messages",
+        "next",
+    }
     answer = shown.get_json()["messages"][1]["answer"]
     assert (answer["response"], answer["citations"]) == (
         said["response"],

@@ -31,6 +31,24 @@ def test_a_conversation_is_a_word_file(client: FlaskClient) -> None:
     assert f"/api/documents/{said['citations'][0]['document_id']}/file" in links
 
 
+@pytest.mark.usefixtures("kenya")
+def test_a_brief_is_a_word_file_of_its_items(client: FlaskClient) -> None:
+    said = ask(client, GROWTH)
+    begun = client.post(API, json={"title": "Growth"}).get_json()
+    path = f"{API}/{begun['conversation_id']}"
+    for item in (
+        {"title": "In short", "text": "It *grows*."},
+        {"message_id": said["message_id"]},
+    ):
+        client.post(f"{path}/items", json=item)
+    word = client.get(path + "/export?format=docx").get_data()
+    texts = [one.text for one in Document(BytesIO(word)).paragraphs]
+    assert texts[:4] == ["Growth", "In short", "It grows.", GROWTH]
+    with ZipFile(BytesIO(word)) as parts:
+        notes = parts.read("word/footnotes.xml").decode()
+    assert notes.count("<w:hyperlink") == len(said["citations"])
+
+
 def test_the_page_offers_the_formats(client: FlaskClient) -> None:
     page = client.get("/").get_data(as_text=True)
     offered = re.findall(r'data-export="(\w+)"', page)
@@ -119,12 +137,12 @@ REVISED = [figure("Kenya", 2022, 4.8), figure("Kenya", 2023, 9, citation=2)]
     [
         (
             YEARS + REVISED,
-            "",
+            "7.5% (2021) [1]",
             [["2019", 5.1], ["2020", None], ["2021", 7.5], ["2022", 4.8]],
         ),
         (
             [*YEARS[:2], MALI, figure("Togo", 2021, 8)],
-            "",
+            "7.5% [1]",
             [["Togo", 8], ["Kenya", 7.5], ["Mali", 3]],
         ),
         (
@@ -133,8 +151,9 @@ REVISED = [figure("Kenya", 2022, 4.8), figure("Kenya", 2023, 9, citation=2)]
             [["Mali (2021)", 3], ["Togo (2020)", 8], ["Kenya (2021)", 7.5]],
         ),
         (YEARS[:1], "7.5% [1]", None),
+        ([*YEARS[:2], MALI], "It rains. [1]", None),
     ],
-    ids=["lines", "bars of a year", "a ranking", "one figure"],
+    ids=["lines", "bars of a year", "a ranking", "one figure", "none stated"],
 )
 def test_figures_are_charts_with_their_values(
     figures: list[dict[str, Any]], response: str, expected: list[list[Any]] | None
@@ -175,8 +194,11 @@ def test_eight_lines_are_one_chart() -> None:
     )
     assert len(chart.part().chart.plots[0].series) == 8
     answer = {"citations": [{"number": 1, "supported": True}], "response": ""}
-    [of_answer] = charts_of({**answer, "figures": figures})
+    of_others = [{**one, "indicator": "Other"} for one in figures]
+    card = {"figures": figures}
+    [of_answer] = charts_of({**answer, "figures": of_others, "card": card})
     assert of_answer.is_lines
+    assert {one["indicator"] for one in of_answer.figures} == {"Growth"}
 
 
 @pytest.mark.usefixtures("editions")
