@@ -168,22 +168,6 @@ def in_prompt_order(context: Context) -> list[Passage]:
     return list(chain.from_iterable((*ranked[::2], *ranked[1::2][::-1])))
 
 
-def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> Context:
-    """Return only these passages under their numbers, best first within the budget, at
-    least one.
-    """
-    passages: list[Passage] = []
-    counts: _TokenCounts = {}
-    for passage in context.passages:
-        if passage.hit.chunk.id not in chunk_ids:
-            continue
-        passages.append(passage)
-        if len(passages) > 1 and _tokens(passages, counts) > budget_tokens:
-            passages.pop()
-            break
-    return replace(context, passages=tuple(passages))
-
-
 def render_passage(
     passage: Passage, *, metadata: bool = True, is_labelled: bool = False
 ) -> str:

@@ -32,6 +32,7 @@ from .turn import alternate
 _BOUNDS = read_table(__package__, "planner")
 MAX_ROUNDS = int(_BOUNDS["rounds"]["value"])
 MAX_PASSAGES = int(_BOUNDS["passages"]["value"])
+_DEEP_MODES = ("deep", "report")
 _CITED = re.compile(r"\[(\d+)\]")
 _WANTED_MORE = "Call what is still needed, or answer."
 _WANTED_ANSWER = "Write the answer now, in the language of the question."
@@ -87,8 +88,11 @@ class Dialogue:
         """
         settings = self.question.settings
         assert settings is not None, "the flow sets them"
-        of_modes = {"deep": settings.deep_rounds, "chain": settings.chain_rounds}
-        most = of_modes.get(self.question.mode)
+        most = None
+        if self.question.mode == "chain":
+            most = settings.chain_rounds
+        elif self.question.mode in _DEEP_MODES:
+            most = settings.deep_rounds
         if self.rounds >= (most or MAX_ROUNDS):
             return False
         is_first = most is not None and self.rounds == 1
@@ -174,10 +178,10 @@ class Dialogue:
         settings = self.question.settings
         assert settings is not None, "the flow sets them"
         tokens = settings.context_tokens
-        if self.question.mode == "deep":
+        if self.question.mode in _DEEP_MODES:
             tokens = settings.deep_context_tokens
         has_parts = len(self.plan.calls) > 1 or len(self.plan.queries) > 1
-        goes_on = self.plan.more or self.question.mode in ("deep", "chain")
+        goes_on = self.plan.more or self.question.mode in ("chain", *_DEEP_MODES)
         if self.said or (has_parts and not goes_on):
             return tokens
         return int(tokens * _BOUNDS["one_list_share"]["value"])

@@ -66,13 +66,11 @@ class Limits:
             return True
         return error.retry_after is not None or error.reason in WORDLESS_FAULTS
 
-    def note_fault(
-        self, model_id: str, error: ChatModelError, *, is_lasting: bool = False
-    ) -> None:
+    def note_fault(self, model_id: str, error: ChatModelError) -> None:
         """Note that a model failed. A fault that lasts is not met twice in a
         question.
         """
-        if is_lasting or error.reason in LASTING_FAULTS:
+        if error.reason in LASTING_FAULTS:
             self._faults[model_id] = error
 
     def fault_of(self, model_id: str) -> ChatModelError | None:

@@ -121,23 +121,6 @@ def without_numbers(text: str) -> str:
     return _WITH_SPACE.sub("", text) if "[" in text else text
 
 
-def with_numbers_of(text: str, numbers: Collection[int]) -> str:
-    """Return the text with only these of its citations."""
-
-    def kept_only(group: re.Match[str]) -> str:
-        cited = group[1].split(",")
-        kept = [number for number in cited if int(number) in numbers]
-        return (
-            group[0]
-            if len(kept) == len(cited)
-            else f" [{','.join(kept).strip()}]"
-            if kept
-            else ""
-        )
-
-    return _WITH_SPACE.sub(kept_only, text)
-
-
 def unify_brackets(response: str, passage_numbers: Collection[int]) -> str:
     """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3],
     (Source: 1). ¹, ^1, (1) and (1, 2) count only where nothing is cited otherwise, and

@@ -371,9 +371,9 @@ class Settings(BaseModel):
     costs nothing.
     """
     planner: Literal["model", "rules"] = "model"
-    """What decides what a question of any mode but report searches for, where a
-    language model writes: the model, by calls of tools, or rules, without a call in
-    mode direct. Presets plan as their seeds do.
+    """What decides what a question searches for, where a language model writes: the
+    model, by calls of tools, or rules, without a call in mode direct. Presets plan as
+    their seeds do.
     """
     deep_rounds: int = Field(3, ge=1, le=10)
     """Rounds of searches in mode deep (seed 002: max_iter 3)."""

@@ -205,6 +205,8 @@ class Prompt:
     """Tokens beyond the limit of an answer, for a model that thinks before it
     writes.
     """
+    length: int = 1
+    """The reply may be so many times as long as MAX_ANSWER_TOKENS."""
     tools: tuple[ToolSpec, ...] = ()
     """The reply is calls of these tools where ``json_schema`` is set, which describes
     the same calls for a model that knows no tools; else they only keep the beginning

@@ -22,8 +22,6 @@ _STAGES = (
     "collections",
     "follow_up",
     "intermediate",
-    "outline",
-    "section",
     "compare",
     "answer",
     "condense",
@@ -151,10 +149,6 @@ _IDEAL: dict[str, Said] = {
         else '{"enough": false, "question": "What is the population?"}'
     ),
     "intermediate": "52 million [1].",
-    "outline": '{"title": "A report", "sections": [{"title": "People", "question": "What is '  # noqa: E501
-    'the population?"}, '
-    '{"title": "Growth", "question": "What is the population growth rate?"}]}',
-    "section": _answer,
     "compare": _table,
     "answer": _answer,
     "condense": lambda request: asked(request).rpartition("\n")[2],

@@ -24,7 +24,7 @@ STAGES = {
     "chain": ["follow_up", "intermediate", "generate"],
     "auto": ["auto", "generate"],
     "compare": ["generate"],
-    "report": ["outline", "generate"],
+    "report": ["plan", "relevance", "generate"],
 }
 """What calls the model in any case, where passages are found."""
 

@@ -14,7 +14,6 @@ from chatbot.models.replies import (
     choice,
     follow_up,
     numbers,
-    outline,
     queries,
     stage_prompt,
 )
@@ -45,7 +44,6 @@ SHAPES: dict[str, Shape[Any]] = {
     "follow_up": follow_up(),
     "auto": choice(["direct", "deep"]),
     "collections": numbers(2),
-    "outline": outline(2),
 }
 
 

@@ -13,7 +13,6 @@ from ..planners.attached import Attached
 from ..planners.by_model import ByModel
 from ..planners.chain import Chain
 from ..planners.deep import Deep
-from ..planners.outline import Outline
 from ..planners.rules import ByRules, OneSearch
 from ..planners.seed_002 import ChainOfRag, SubQuestions
 from ..planners.sides import BySides
@@ -23,7 +22,7 @@ from ..writers.answer import AnswerOfOneSearch
 from ..writers.attached import AnswerOfAttachments
 from ..writers.by_model import AnswerOfPlan
 from ..writers.plain import PlainProse
-from ..writers.report import SectionedReport
+from ..writers.report import Report, ReportOfPlan
 from ..writers.research import AnswerOfChain, AnswerOfSubQuestions
 from ..writers.table import ComparisonTable
 
@@ -68,6 +67,14 @@ class LedByModel(Mode):
         self.writer = AnswerOfPlan(desk)
 
 
+class ReportLedByModel(LedByModel):
+    """Lets the model write a report from what it has called."""
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        super().__init__(tools, desk)
+        self.writer = ReportOfPlan(desk)
+
+
 class OfAttachments(Mode):
     """Answers from what is attached to the question."""
 
@@ -107,13 +114,13 @@ class Compare(Mode):
 
 
 class WriteReport(Mode):
-    """Plans an outline, then writes the sections one by one."""
+    """Searches as mode deep does, and writes a report."""
 
     needs_language_model = True
     searches_often = True
 
-    plans = Outline
-    writes = SectionedReport
+    plans = Deep
+    writes = Report
 
 
 class Naive(Mode):
@@ -156,7 +163,7 @@ MODES: Registry[Mode] = Registry(
 DEFAULT = "direct"
 CHOOSES = "auto"
 """The router chooses the mode of each question."""
-LED_MODES = (DEFAULT, CHOOSES, "deep", "chain", "compare")
+LED_MODES = (DEFAULT, CHOOSES, "deep", "chain", "compare", "report")
 """Modes in which a language model says what to look for (PLANNER): the same loop, with
 other limits, or another form of the answer.
 """
@@ -170,6 +177,12 @@ def needs_language_model(name: str) -> bool:
     """
     build = MODES.builder(name)
     return bool(getattr(build, "needs_language_model", False))
+
+
+def led_mode(name: str, tools: Tools, desk: Desk) -> Mode:
+    """Return the mode ``name`` where a language model says what to look for."""
+    build = ReportLedByModel if name == "report" else LedByModel
+    return build(tools, desk)
 
 
 def mode_of(name: str, tools: Tools, desk: Desk, *, is_plain: bool = False) -> Mode:

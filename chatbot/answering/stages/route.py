@@ -4,7 +4,7 @@ choice.
 
 from dataclasses import dataclass
 
-from ..modes import CHOOSES, DEFAULT, LedByModel, OfAttachments, mode_of
+from ..modes import CHOOSES, DEFAULT, OfAttachments, led_mode, mode_of
 from ..planners.router import Router
 from ..tools import Tools
 from ..turn import Turn
@@ -23,7 +23,7 @@ class ChooseMode:
         if turn.dialogue is not None:
             if question.mode == CHOOSES:
                 turn.change(mode=DEFAULT)
-            turn.mode = LedByModel(self.tools, self.desk)
+            turn.mode = led_mode(turn.question.mode, self.tools, self.desk)
             return
         if question.attachments and not turn.settings.plain:
             if question.mode not in {DEFAULT, CHOOSES}:

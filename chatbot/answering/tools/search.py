@@ -20,7 +20,6 @@ from ...search.scope import describe
 from ...search.subjects import everything_asked, suggest_scope
 from ..budget import (
     EXPLORING_SHARE,
-    PLANNING_SHARE,
     Allowance,
     SecondsUsedUpError,
 )
@@ -38,7 +37,6 @@ class Search:
     """A query with its scope. ``label`` names it in the steps.
 
     ``is_alone``: the only search of its question, whose failure is the question's.
-    ``is_planning``: others follow from it, so it has to begin early.
     """
 
     label: str
@@ -46,7 +44,6 @@ class Search:
     scope: Scope
     top_k: int
     is_alone: bool = False
-    is_planning: bool = False
     page: int | None = None
     """Only passages of this page, where the question names none."""
 
@@ -167,8 +164,7 @@ class SearchTool:
         self, turn: Turn, searches: Sequence[Search]
     ) -> list[Retrieval | None]:
         limits = turn.limits
-        is_planning = all(search.is_planning for search in searches)
-        limits.share = PLANNING_SHARE if is_planning else EXPLORING_SHARE
+        limits.share = EXPLORING_SHARE
         left = limits.spending.seconds_left(limits.share)
         if left is not None and left <= 0:
             limits.stop("seconds")

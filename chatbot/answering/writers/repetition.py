@@ -10,21 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from ...checking.wording import strip_marks, without_numbers
-from ...domain import Embedder, RequestContext, Usage
-from ...domain.documents import Matrix
 from ...language.analysis import WORD_PATTERN, Analyzer
 from ...language.sentences import sentences
 
-LEAST_COSINE = 0.5
-"""Cosine above which a sentence is about the topic of a section: seed 000's threshold
-for written content.
-"""
 MOST_LONGER = 1.5
 """Words of an earlier sentence for each word of one that repeats it, at most."""
-MOST_SHOWN = 10
 SHORTEST = 4
 """Words of a sentence below which it cannot repeat anything: a lead-in, an item of a
 list.
@@ -40,7 +31,6 @@ _NUMBERS = re.compile(r"(?:\[\d{1,3}(?:\s*,\s*\d{1,3})*\]\s*)+")
 _MARK = re.compile(r"[ \t>]*(?:(?:[-*+]|\(?\d{1,3}[.)])[ \t]+)?")
 _LAID_OUT = re.compile(r"\s*+(?:#{1,6}\s|\||[-:| ]+$|(?:[^|]*(?<!\\)\|){2})")
 """A heading, a row of a table, a line across."""
-_HEADING = re.compile(r"\s*#{1,6}\s")
 _FENCE = re.compile(r"\s*(?:`{3}|~{3})")
 _NOT = re.compile(r"n['’]t\b")
 
@@ -63,48 +53,12 @@ class _Sentence:
 
 
 class WrittenSentences:
-    """The sentences of the sections so far."""
+    """The sentences of a report so far."""
 
-    def __init__(self, embedder: Embedder, analyzer: Analyzer) -> None:
-        self._embedder = embedder
+    def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
         self._filler = frozenset(analyzer.terms(_FILLER))
         self._written: list[_Sentence] = []
-        self._vectors: Matrix = np.empty((0, embedder.dimensions), dtype=np.float32)
-
-    @property
-    def texts(self) -> list[str]:
-        """All of them, in the order of the report."""
-        return [sentence.text for sentence in self._written]
-
-    def sentences_about(
-        self, topic: str, request: RequestContext | None = None
-    ) -> tuple[list[str], Usage]:
-        """Return what is written about a topic, at most `MOST_SHOWN` sentences, in the
-        order of the report, and the usage of the embedder.
-
-        Raises:
-            EmbeddingError: the embedder failed.
-        """
-        if not self._written:
-            return [], Usage()
-        new = [without_numbers(one.text) for one in self._written[len(self._vectors) :]]
-        usage = Usage(
-            embedding_tokens=sum(map(self._embedder.count_tokens, [topic, *new]))
-        )
-        vector, *vectors = self._embedder.embed_documents(
-            [topic, *new], request=request
-        )
-        self._vectors = np.vstack([self._vectors, *vectors])
-        cosines = self._vectors @ vector
-        best = [
-            int(place) for place in np.argsort(-cosines, kind="stable")[:MOST_SHOWN]
-        ]
-        return [
-            self._written[place].text
-            for place in sorted(best)
-            if cosines[place] > LEAST_COSINE
-        ], usage
 
     def without_repetition(self, text: str) -> str:
         """Remove sentences that an earlier section, or the text itself further up, has
@@ -123,14 +77,7 @@ class WrittenSentences:
         return remaining(left)
 
     def _is_new(self, sentence: str) -> bool:
-        """Remember a sentence unless it repeats one. One that is too long for the
-        embedder stays.
-        """
-        if (
-            self._embedder.count_tokens(without_numbers(sentence))
-            > self._embedder.max_tokens
-        ):
-            return True
+        """Remember a sentence unless it repeats one."""
         plain = strip_marks(without_numbers(sentence))
         words = Counter(
             term for term in self._analyzer.terms(plain) if term not in self._filler
@@ -146,11 +93,6 @@ class WrittenSentences:
             return False
         self._written.append(new)
         return True
-
-
-def has_statements(text: str) -> bool:
-    """Return whether a text says anything; headings alone do not."""
-    return any(line.strip() and not _HEADING.match(line) for line in text.splitlines())
 
 
 def remaining(lines: Iterable[str | None]) -> str:

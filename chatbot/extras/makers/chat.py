@@ -68,6 +68,7 @@ class AnyLLMChatModel:
 
     def _parameters_of(self, prompt: Prompt, left_out: AnyOf[str]) -> dict[str, Any]:
         parameters: dict[str, Any] = dict(self._parameters)
+        parameters["max_tokens"] *= prompt.length
         if prompt.thinking_tokens:
             parameters["max_tokens"] += prompt.thinking_tokens
             if prompt.is_plan:

@@ -132,7 +132,8 @@ class ManagedChatModel:
                 whose="Your",
             )
         failed = None
-        left = MAX_CHARACTERS_PER_TOKEN * self.settings.max_answer_tokens
+        most = self.settings.max_answer_tokens * reply.prompt.length
+        left = MAX_CHARACTERS_PER_TOKEN * most
         try:
             for delta in self._deltas(reply, request):
                 left -= len(delta.text)

@@ -179,7 +179,8 @@ class OpenAIChatModel:
         body |= {
             "stream": True,
             "stream_options": {"include_usage": True},
-            self._limit: self._max_answer_tokens + prompt.thinking_tokens,
+            self._limit: self._max_answer_tokens * prompt.length
+            + prompt.thinking_tokens,
         }
         if prompt.thinking_tokens and prompt.is_plan:
             body["reasoning_effort"] = "low"

@@ -17,11 +17,9 @@ from ...domain.protocols import ChatModel
 from ...domain.request import RequestContext
 from ..prompts import render
 from .readers import (
-    ReportOutline,
     read_choice,
     read_follow_up,
     read_numbers,
-    read_outline,
     read_queries,
 )
 from .stream import Reply, complete, readable
@@ -158,20 +156,6 @@ def follow_up() -> Shape[str]:
         {"enough": True, "question": ""},
     ]
     return _shape("follow_up", fields, read_follow_up, "next question", examples)
-
-
-def outline(most: int) -> Shape[ReportOutline]:
-    """A title and at most ``most`` sections, each with the question that it answers."""
-    fields = {
-        "title": _TEXT,
-        "sections": _list(_record({"title": _TEXT, "question": _TEXT})),
-    }
-    section = {"title": "title of the section", "question": "question that it answers"}
-    read = partial(read_outline, most=most)
-    examples = [{"title": "title of the report", "sections": [section]}]
-    return _shape(
-        "outline", fields, read, "outline", examples, f" (at most {most} sections)"
-    )
 
 
 def prose() -> Shape[str]:

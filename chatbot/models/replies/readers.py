@@ -1,4 +1,4 @@
-"""Read questions, choices, passage numbers and outlines from a model's reply (R-C1,
+"""Read questions, choices, and passage numbers from a model's reply (R-C1,
 R-C3, R-C9). Each reader takes JSON first, then lines. It returns None for a reply that
 it cannot read, which is then asked for again, and never raises.
 """
@@ -8,7 +8,6 @@ import re
 from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
@@ -16,7 +15,6 @@ from pydantic_core import from_json
 from .stream import readable
 
 MAX_QUESTION_CHARACTERS = 300
-MAX_TITLE_CHARACTERS = 150
 MAX_LINES = 200
 _QUESTION_KEYS = (
     "query",
@@ -29,9 +27,6 @@ _QUESTION_KEYS = (
     "text",
 )
 _ENOUGH_KEYS = ("enough", "sufficient", "done", "answer")
-_SECTION_LISTS = ("sections", "outline", "chapters", "parts")
-_TITLE_KEYS = ("title", "heading", "section", "name")
-_ABOUT_KEYS = ("question", "query", "focus", "description")
 
 _DECODER = json.JSONDecoder(strict=False)
 _BRACKET = re.compile(r"[\[\]{}]")
@@ -48,7 +43,6 @@ _MARK = (
 )
 _LEADING_MARK = re.compile(rf"^{_MARK}", re.IGNORECASE)
 _MARKED_LINE = re.compile(rf"(?:>\s*)?(?:\*\*)?{_MARK}(?P<text>.+)", re.IGNORECASE)
-_TITLE_AND_QUESTION = re.compile(r"(.{2,150}?)\s*(?::|\s[-–—])\s+(.+[?？؟])")
 _QUESTION_END = ("?", "？", "؟")
 _SENTENCE_END = re.compile(r"[^\W\d_]{3}[.!]\s+\S")
 _QUOTED = re.compile(r"[\"“„«'‘`]([^\"“”„«»`]*)[\"”“»'’`]")
@@ -80,22 +74,6 @@ _PASSAGE_WORDS = frozenset(["and", "number", "numbers"]).union(
         for noun in ("passage", "document", "doc", "chunk", "source", "collection")
     )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class OutlineSection:
-    """The title of a section and the question that it answers."""
-
-    title: str
-    question: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReportOutline:
-    """``title`` may be ""; the sections' titles and questions are not."""
-
-    title: str
-    sections: tuple[OutlineSection, ...]
 
 
 def json_values(text: str) -> list[Any]:
@@ -297,7 +275,7 @@ def _plain(text: str) -> str:
     return " ".join(_UNPRINTABLE.sub(" ", text).split())
 
 
-# The next question, and outlines
+# The next question
 
 
 def read_follow_up(reply: str) -> str | None:
@@ -326,62 +304,6 @@ def _verdict(value: object) -> bool | None:
     if isinstance(value, str) and (match := _VERDICT.fullmatch(value)):
         return match[1].casefold() in {"yes", "true"}
     return value if isinstance(value, bool) else None
-
-
-def read_outline(reply: str, most: int) -> ReportOutline | None:
-    """Read an object or a list of sections; else numbered or bulleted lines are the
-    sections, or headings. A heading above such lines is the title.
-    """
-    text = readable(reply)
-    for value in json_values(text):
-        title = None
-        items = value
-        if isinstance(value, Mapping):
-            title = first_of(value, _TITLE_KEYS)
-            items = first_of(value, _SECTION_LISTS)
-        listed = items if isinstance(items, list) else []
-        fields = [one if isinstance(one, Mapping) else {"title": one} for one in listed]
-        if outline := _outline(
-            title,
-            [
-                (first_of(one, _TITLE_KEYS), first_of(one, _ABOUT_KEYS))
-                for one in fields
-            ],
-            most,
-        ):
-            return outline
-    if _REFUSAL.match(text):
-        return None
-    lines = list(_marked_lines(text))
-    used = next((mark for mark, _ in lines if mark != "heading"), "heading")
-    title = next((line for mark, line in lines if mark == "heading" != used), "")
-    parts = [
-        (line, _TITLE_AND_QUESTION.fullmatch(line))
-        for mark, line in lines
-        if mark == used
-    ]
-    return _outline(
-        title,
-        [both.groups() if both else (line.rstrip(":"), "") for line, both in parts],
-        most,
-    )
-
-
-def _outline(
-    title: object, sections: Iterable[Sequence[object]], most: int
-) -> ReportOutline | None:
-    """Return the outline, None without a section; the title stands in for a missing
-    question and the question for a missing title.
-    """
-    distinct: dict[str, OutlineSection] = {}
-    for name, about in sections:
-        question = _one_line(about, MAX_QUESTION_CHARACTERS)
-        if line := _one_line(name, MAX_TITLE_CHARACTERS) or _one_line(
-            about, MAX_TITLE_CHARACTERS
-        ):
-            distinct.setdefault(line.casefold(), OutlineSection(line, question or line))
-    kept = tuple(distinct.values())[:most]
-    return ReportOutline(_one_line(title, MAX_TITLE_CHARACTERS), kept) if kept else None
 
 
 # Choices and numbers

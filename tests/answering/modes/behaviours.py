@@ -117,11 +117,6 @@ def listed(request: Recorded) -> str:
             f"{place}. Passage {number}"
             for place, number in enumerate(said["numbers"], start=1)
         )
-    if "sections" in said:
-        sections = [f"{one['title']}: {one['question']}" for one in said["sections"]]
-        return f"# {said['title']}\n\n" + "\n".join(
-            f"{n}. {one}" for n, one in enumerate(sections, start=1)
-        )
     if "choice" in said:
         return f"2. **{said['choice']}**"
     return f"Enough: {'yes' if said['enough'] else 'no'}\nQuestion: {said['question']}"

@@ -40,10 +40,10 @@ STAGES = {
     "chain": ("follow_up", "intermediate", "answer"),
     "auto": ("auto", "plan", "answer"),
     "compare": ("compare",),
-    "report": ("outline", "section"),
+    "report": ("plan", "relevance", "reflect", "answer"),
 }
 EVERY_STAGE = [(mode, stage) for mode, stages in STAGES.items() for stage in stages]
-WRITING = {"answer", "compare", "section"}
+WRITING = {"answer", "compare"}
 
 
 class InFlight:

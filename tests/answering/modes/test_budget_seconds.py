@@ -83,9 +83,7 @@ class TestSeconds:
         self, services: Services, server: FakeOpenAI, mode: str
     ) -> None:
         half = Reply(["There ", "are 52,428,290 [1]."], silent_after=STALL)
-        server.always(
-            CHAT, model := ScriptedModel(answer=half, compare=half, section=half)
-        )
+        server.always(CHAT, model := ScriptedModel(answer=half, compare=half))
         answer = in_time_at(services, mode, lambda _: WRITING & set(model.stages))
         assert "There are 52,428,290 [1]." in answer.response
         assert not answer.trace.truncated
@@ -121,19 +119,3 @@ class TestSecondsOfSearches:
             == "The budget of 1 second is used up. Nothing had been found by then."
         )
         server.wait_until(lambda: not under_way(server, EMBEDDINGS), AT_ONCE)
-
-    def test_comparing_a_report_with_itself_stalls(
-        self, services: Services, server: FakeOpenAI
-    ) -> None:
-        """What is written is embedded for the next section."""
-        server.always(CHAT, ScriptedModel())
-        server.always(
-            EMBEDDINGS,
-            lambda request: Reply(
-                silent_before=STALL if "say so" in str(request.body["input"]) else 0.0
-            ),
-        )
-        answer = in_time_at(
-            services, "report", lambda told: "## People" in told.response
-        )
-        assert "## People\n\nThe reports say so" in answer.response

@@ -129,19 +129,14 @@ class TestTokens:
         ideal |= {
             "follow_up": '{"enough": false, "question": "What is the population?"}'
         }
-        outline = (
-            '{"title": "A", "sections": [{"title": "People", "question": "What is the '
-            'population?"}]}'
-        )
-        reply = f"{ {**ideal, 'outline': outline}[stage] } {'so ' * 1900}"
+        reply = f"{ideal[stage]} {'so ' * 1900}"
         model = ScriptedModel(**{stage: reply})
         server.always(CHAT, model)
         answer, _ = answered(services, asking(mode, budget=Budget(tokens=4000)))
         assert 1900 < answer.trace.usage.tokens < 4000
         assert model.calls.total() <= 2
         assert answer.answered
-        if mode != "report":  # whose next call is a section: part of the answer
-            is_marked(answer, "tokens")
+        is_marked(answer, "tokens")
 
     @pytest.mark.parametrize("mode", MODES)
     def test_the_smallest_budget_gives_an_answer(
@@ -172,31 +167,6 @@ class TestTokens:
         assert server.calls(CHAT) == 1
         assert answer.answered
 
-    def test_a_report_on_fewer_passages_than_were_found_says_so(
-        self, services, server, add_report
-    ) -> None:
-        """Such an answer is not kept for somebody who has a larger budget."""
-        for number in range(3):
-            add_report(
-                (
-                    f"# Chad {number}\n\n## Population\n\n"
-                    f"{'Many people, it is said. ' * 40}"
-                ),
-                f"chad-{number}",
-            )
-        one = '{"title": "%s", "question": "How many people, is it said?"}'
-        outline = f'{{"title": "A", "sections": [{one % "People"}, {one % "Number"}]}}'
-        server.always(CHAT, ScriptedModel(outline=outline))
-        answer, _ = answered(
-            services,
-            asking(
-                "report", "How many people, is it said?", budget=Budget(tokens=3200)
-            ),
-        )
-        is_marked(answer, "tokens")
-        (end,) = steps(answer.trace.path, "budget")
-        assert end.detail == "The budget of tokens leaves room for 1 of 3 passages."
-
 
 class TestTheDay:
     """DAILY_TOKEN_LIMIT (R-D9)."""
@@ -207,7 +177,7 @@ class TestTheDay:
 
     @pytest.mark.parametrize(
         "replies",
-        [{}, dict.fromkeys(("plan", "follow_up", "auto", "outline"), "Well.")],
+        [{}, dict.fromkeys(("plan", "follow_up", "auto"), "Well.")],
     )
     @pytest.mark.parametrize("mode", ["deep", "chain", "auto", "report"])
     def test_reached_in_the_middle_it_ends_the_answer(

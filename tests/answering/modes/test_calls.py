@@ -147,18 +147,13 @@ def test_the_ledger_has_the_tries_of_a_context_that_is_too_long(
     too_long = Reply(
         status=400, error={"message": "Too long.", "code": "context_length_exceeded"}
     )
-    told = usual.ask(
-        mode, ScriptedModel(answer=too_long, compare=too_long, section=too_long)
-    )
+    told = usual.ask(mode, ScriptedModel(answer=too_long, compare=too_long))
     rows = {row.stage: row.usage for row in told.answer.trace.ledger}
-    texts = 2 if mode == "report" else 1
-    assert rows["generate"].failed_calls == texts
+    assert rows["generate"].failed_calls == 1
     written = sum(stage in WRITES for stage in told.stages)
     shortened = rows["shorten"].failed_calls if "shorten" in rows else 0
     assert (
-        shortened
-        == written - texts
-        == [step.name for step in told.path].count("shorten")
+        shortened == written - 1 == [step.name for step in told.path].count("shorten")
     )
 
 
@@ -171,7 +166,7 @@ def test_what_breaks_off_is_paid_for_and_what_is_refused_is_not(usual: Bench) ->
     assert spent(refused) == 0
 
 
-WRITES = {"answer", "compare", "section"}
+WRITES = {"answer", "compare"}
 
 
 def calls(told: Told) -> Counter[str]:

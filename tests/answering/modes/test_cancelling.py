@@ -98,7 +98,7 @@ class TestAtEveryStage:
         made = len(server.requests)
         time.sleep(0.2)
         assert len(server.requests) == made
-        if stage not in {"answer", "compare", "section"}:
+        if stage not in {"answer", "compare"}:
             assert not any(isinstance(event, Finished) for event in question.events)
 
     @pytest.mark.parametrize("mode", ["direct", "deep", "report"])
@@ -106,10 +106,10 @@ class TestAtEveryStage:
         self, services: Services, server: FakeOpenAI, mode: str
     ) -> None:
         half = Reply(["half"], silent_after=STALL)
-        model = ScriptedModel(answer=half, section=half)
+        model = ScriptedModel(answer=half)
         server.always(CHAT, model)
         question = Stopped(services, mode)
-        server.wait_until(lambda: model.stages[-1:] in (["answer"], ["section"]))
+        server.wait_until(lambda: model.stages[-1:] == ["answer"])
         assert question.stop() < AT_ONCE
         nothing_goes_on(server)
 

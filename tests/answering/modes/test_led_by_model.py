@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chatbot.answering.conversation import Place, Saved
+from chatbot.answering.writers.report import LENGTH, WANTED
 from chatbot.app.services import Services, build
 from chatbot.domain import Answer, Message, Scope, SourcesEvent, StepEvent
 from chatbot.domain.chat import Budget, QuerySettings
@@ -273,6 +274,19 @@ class TestCalls:
         assert "a column for each side" in told(server.received(CHAT)[1])
         assert given.trace.mode == "compare"
         assert given.trace.usage.calls == 2
+
+    def test_a_report_is_written_in_one_call_after_the_same_rounds(
+        self, led: Services, server: FakeOpenAI
+    ) -> None:
+        text = "# Both\n\n## Gold\n\nGold [1].\n\n## People\n\nMany [2]."
+        server.chat(calls(search(GOLD, GROWTH)), calls(("answer", {})), Reply([text]))
+        given = ask(led, "A report, please.", mode="report")
+        written = server.received(CHAT)[2]
+        assert told(written).endswith(WANTED)
+        assert written.body["max_tokens"] == LENGTH * 1024
+        assert given.trace.mode == "report"
+        assert given.response.startswith(text)
+        assert "## Sources" in given.response
 
     def test_the_trace_says_what_the_provider_has_read_before(
         self, led: Services, server: FakeOpenAI

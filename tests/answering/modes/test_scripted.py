@@ -36,7 +36,6 @@ PLANNING = [
     ("chain", "collections"),
     ("auto", "auto"),
     ("compare", "collections"),
-    ("report", "outline"),
     ("report", "collections"),
 ]
 WRITING = [
@@ -45,7 +44,7 @@ WRITING = [
     ("chain", "answer"),
     ("auto", "answer"),
     ("compare", "compare"),
-    ("report", "section"),
+    ("report", "answer"),
 ]
 ASKED_IN_PROSE = ("chain", "intermediate")
 CASES = cases(__file__)
@@ -206,7 +205,7 @@ def test_what_stays_unreadable_falls_back(
         step.detail.endswith("its reply could not be read") for step in told.failed
     )
     assert_no_thoughts(told)
-    if stage in ("plan", "outline"):
+    if stage == "plan":
         assert len(told.items("plan")) == 2
 
 
@@ -392,6 +391,4 @@ def assert_ended_early(told: Told) -> None:
         == sum(step.usage.failed_calls for step in trace.steps)
         >= 1
     )
-    assert {step.name for step in told.failed} == {
-        "generate"
-    }  # a report has one for each section
+    assert {step.name for step in told.failed} == {"generate"}

@@ -20,8 +20,8 @@ from tests.fakes.scripted_model import asked, stage_of
 
 __all__ = ["model"]
 
-PLANNING = {"plan", "reflect", "follow_up", "outline", "auto"}
-WRITING = {"answer", "compare", "section"}
+PLANNING = {"plan", "reflect", "follow_up", "auto"}
+WRITING = {"answer", "compare"}
 MODES = ["direct", "deep", "chain", "compare", "report", "auto"]
 DAY = date(2031, 2, 3)
 

@@ -17,11 +17,9 @@ from chatbot.models.replies import (
     choice,
     follow_up,
     numbers,
-    outline,
     prose,
     queries,
 )
-from chatbot.models.replies.readers import ReportOutline
 from tests.data import cases
 
 NAMES = ("direct", "deep", "chain")
@@ -45,14 +43,6 @@ def queries_hold(value: list[str]) -> bool:
     )
 
 
-def outline_holds(value: ReportOutline) -> bool:
-    titled = all(
-        one_line(one.title, 150) and one_line(one.question, 300)
-        for one in value.sections
-    )
-    return 1 <= len(value.sections) <= 3 and titled and len(value.title) <= 150
-
-
 SHAPES: dict[str, tuple[Shape[Any], Callable[[Any], bool]]] = {
     "queries": (queries(4), queries_hold),
     "numbers": (
@@ -64,7 +54,6 @@ SHAPES: dict[str, tuple[Shape[Any], Callable[[Any], bool]]] = {
         lambda value: value in (1, 2, 3) and not isinstance(value, bool),
     ),
     "follow_up": (follow_up(), lambda value: value == "" or one_line(value, 300)),
-    "outline": (outline(3), outline_holds),
     "prose": (prose(), lambda value: 0 < len(value) <= 20_000),
 }
 each_shape = pytest.mark.parametrize("name", SHAPES)
@@ -223,10 +212,6 @@ def test_what_keeps_to_the_schema_survives_its_wrapping(
         "numbers": {"numbers": chosen},
         "choice": {"choice": NAMES[chosen[0] % 3]},
         "follow_up": {"enough": False, "question": listed[0]},
-        "outline": {
-            "title": "Kenya",
-            "sections": [{"title": text, "question": text} for text in listed],
-        },
     }
     if name not in kept:
         return

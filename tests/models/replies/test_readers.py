@@ -1,4 +1,4 @@
-"""Questions, choices, numbers and outlines in whatever a model wrote; the tables name
+"""Questions, choices and numbers in whatever a model wrote; the tables name
 where such replies were seen. What is asked for again, though it could be read: numbers
 and choices within sentences ("passages 1 and 3 help", "I would pick 2"), numbers with
 reasons, "Enough: no" on a line, questions under numbered keys, quotes inside of quotes,
@@ -6,12 +6,10 @@ a list whose brackets do not match (R-C3, R-C9).
 """
 
 import json
-from dataclasses import asdict
-from typing import Any
 
 import pytest
 
-from chatbot.models.replies import choice, follow_up, numbers, outline, prose, queries
+from chatbot.models.replies import choice, follow_up, numbers, prose, queries
 from chatbot.models.replies.readers import MAX_QUESTION_CHARACTERS
 from tests.data import cases
 
@@ -74,18 +72,6 @@ def test_what_is_said_after_an_unreadable_reply_has_no_number_out_of_range() -> 
 )
 def test_a_follow_up_is_read_from_any_reply(reply: str, expected: str | None) -> None:
     assert follow_up().read(reply) == expected
-
-
-@pytest.mark.parametrize(
-    ("reply", "expected"), CASES["outlines"].values(), ids=CASES["outlines"]
-)
-def test_an_outline_is_read_from_any_reply(
-    reply: str, expected: dict[str, Any] | None
-) -> None:
-    found = outline(3).read(reply)
-    assert (found and asdict(found)) == (
-        expected and {**expected, "sections": tuple(expected["sections"])}
-    )
 
 
 def test_prose_is_whatever_is_said_without_thoughts() -> None:
