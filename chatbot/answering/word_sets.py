@@ -16,7 +16,7 @@ from ..language.country_names import keys_in
 from ..language.markdown import escape_markdown
 from ..language.statements import states_none
 from ..language.words import Say, counted
-from ..questions.reading import COUNTRY
+from ..questions.reading import COUNTRY, list_in_words
 from ..questions.word_sets import WordSet
 from ..search.indicators import STEM_CHARACTERS, SURE, IndicatorIndex
 from ..search.weights import read_weight
@@ -90,7 +90,8 @@ class WordSets:
             narrowed = self._narrowed(asked, heading, stated)
             in_set = self._without(lacked, narrowed, statements)
         if not in_set:
-            return None
+            denies_heading = negated and not required | lacked
+            return _unstated(heading, subjects, whole, say) if denies_heading else None
         rendered = Rendered(say)
         rows = _rows(in_set, rendered)
         kind = "without" if negated else "having"
@@ -295,6 +296,36 @@ def _not_stated(
         for country, chunk in whole.items()
         if country not in stated
     }
+
+
+def _unstated(
+    heading: str, subjects: Sequence[str], stated: Mapping[str, Chunk], say: Say
+) -> Rendered | None:
+    """Return the countries whose reports have nothing under a heading; None where all
+    have. No passage can be cited for what no report says: those of the other countries
+    are.
+    """
+    without = [subject for subject in subjects if subject not in stated]
+    if not without or not stated:
+        return None
+    rendered = Rendered(say)
+    names = [escape_markdown(name) for name in without[:MOST_LISTED]]
+    others = []
+    for country in sorted(stated)[:MOST_LISTED]:
+        number = rendered.number_of(stated[country].id)
+        others.append(f"{escape_markdown(country)} [{number}]")
+    head = say(
+        "{number} of {whole} have nothing under “{heading}” in their newest reports: "
+        "{names}.",
+        number=len(without),
+        whole=counted(say, len(subjects), "country"),
+        heading=escape_markdown(heading),
+        names=list_in_words(names, say("and"), say(", ")),
+    )
+    having = say("The others have it: {names}.", names=say(", ").join(others))
+    rendered.text = f"{head}\n\n{having}"
+    rendered.things = (heading,)
+    return rendered
 
 
 def _rows(statements: _Statements, rendered: Rendered) -> list[list[str]]:

@@ -56,7 +56,8 @@ _ALL = pattern(
     r"\b(?:all|every|across|among|over|these|the)\W+(?:\w+\W+){0,2}{countries}\b"
 )
 _BOUND = pattern(
-    r"\b(?:(?P<above>{above})|(?P<below>{below}))\W+(?:(?:a|the|about|some|of)\W+)?(?=[$€£]?\S)"
+    r"\b(?:(?P<above>{above})|(?P<below>{below}))\W+"
+    r"(?:(?:a|the|about|some|of|even)\W+)?(?=[$€£]?\S)"
 )
 _BEHIND = pattern(r"^\W*(?:or|and) (?:(?P<above>{or_above})|(?P<below>{or_below}))\b")
 _INCLUSIVE = pattern(r"\b{inclusive}\b")

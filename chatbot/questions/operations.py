@@ -96,7 +96,7 @@ _DROPS = pattern(r"\b{drops}\b")
 _THAN = pattern(r"\b{comparative}\b.*\bthan\b")
 _AMOUNT = pattern(r"\bhow (?:much|many)\b")
 _NUMBER_OF = pattern(r"\b(?:how many|number of)\b")
-_WHETHER = pattern(r"^\W*{asks_whether}\b")
+_WHETHER = pattern(r"^\W*{asks_whether}\b|[,.;:]\s{tag_question}\W*$")
 _WHICH_ONE = pattern(r"\b{which_one}")
 _FEWER = pattern(r"\b{fewer}\b")
 _SIZE_WORDS = words("size_words")
@@ -295,7 +295,8 @@ def _change(question: _Wording) -> Operation | None:
     amounts = differs or in_per_cent or question.asks(_AMOUNT)
     if not (question.units or amounts):
         return None
-    if not (differs or question.asks(_GAINED)):
+    moves = any(map(question.asks, (_GAINED, _RISES, _DROPS)))
+    if not (differs or moves):
         return None
     wanted: Wanted = "per_cent" if in_per_cent else "gain"
     return question.operation(wanted)

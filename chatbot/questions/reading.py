@@ -299,6 +299,8 @@ ARTICLE = pattern(r"\bthe\s+$")
 _CLAUSE = pattern(r"(?:[:;.!]\s+|\s[-–—]\s+)(?={asks}\b)")
 _WORD = re.compile(r"\w+")
 _OF_ANY_LIST = NEUTRAL_WORDS | words("countries_words")
+_REFERS_BACK = pattern(r"\b{countries}\b[^,;:.?!]*\bit\b")
+"""No country is "it" where countries are asked for."""
 _PLACED = pattern(r"(?:since|from|between|with|to|by|against|than)\b")
 _COMMAND = pattern(r"^{tell}\b")
 _COMPUTES = pattern(
@@ -383,7 +385,8 @@ def asking_clause(reading: Reading) -> Reading:
     """Return a reading with spaces for what stands before the clause that asks: "For a
     story: which countries export tea?"; itself where a name stands there, or words that
     say what is computed ("Exports minus imports: ..."), or the clause asks for nothing
-    of its own: "Tea exporters - which countries?".
+    of its own ("Tea exporters - which countries?"), or speaks of what stands there:
+    "We blend tea. Which countries export it?".
     """
     start = 0
     for border in _CLAUSE.finditer(reading.text):
@@ -391,6 +394,8 @@ def asking_clause(reading: Reading) -> Reading:
     if not start or any(name.start < start for name in reading.names):
         return reading
     if _COMPUTES.search(reading.text, 0, start):
+        return reading
+    if _REFERS_BACK.search(reading.text, start):
         return reading
     asked = _WORD.findall(reading.text[start:].lower())
     if not analyzer("english").terms(" ".join(set(asked) - _OF_ANY_LIST)):

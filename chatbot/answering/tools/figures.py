@@ -271,7 +271,20 @@ class FigureTool:
         computed = self._computed_of_all(turn, request, scope)
         if computed is not None:
             return computed
-        return self._of_reported(turn, request, about, subjects, newest)
+        reported = self._of_reported(turn, request, about, subjects, newest)
+        if reported is None or request.kind != "ranking":
+            return reported
+        # "Which countries list gems among their top exports?" ranks nothing.
+        unused = UnusedWords(turn.judge).of_figures(
+            turn.reading, reported.things, reported.text
+        )
+        if not unused:
+            return reported
+        listed = replace(request, kind="filter")
+        found = self._of_words(turn, listed, newest, scope, subjects)
+        if found is None or len(found.unused) >= len(unused):
+            return reported
+        return found
 
     def _of_reported(
         self,
