@@ -86,19 +86,17 @@ class WordSets:
         stated, denied = self._stated(required or lacked, statements)
         if negated:
             in_set = _not_stated(whole, stated, denied)
+            if not in_set and not lacked:
+                return _unstated(heading, subjects, whole, say)
         else:
             narrowed = self._narrowed(asked, heading, stated)
             in_set = self._without(lacked, narrowed, statements)
         if not in_set:
-            denies_heading = negated and not required | lacked
-            return _unstated(heading, subjects, whole, say) if denies_heading else None
+            return None
         rendered = Rendered(say)
         rows = _rows(in_set, rendered)
-        kind = "without" if negated else "having"
-        if required and lacked:
-            kind = "both"
         head = say(
-            HEADS[kind],
+            HEADS[_kind_of_set(required, lacked, negated=negated)],
             number=len(rows),
             whole=counted(say, len(whole), "country"),
             words=escape_markdown(asked.in_words(required or lacked)),
@@ -279,6 +277,16 @@ class WordSets:
             if chunk.heading == heading and chunk.year == (same or [chunk])[0].year:
                 same.append(chunk)
         return [(country, chunk) for country in newest for chunk in newest[country]]
+
+
+def _kind_of_set(
+    required: AbstractSet[str], lacked: AbstractSet[str], *, negated: bool
+) -> str:
+    if negated:
+        return "without"
+    if required and lacked:
+        return "both"
+    return "having"
 
 
 def _not_stated(

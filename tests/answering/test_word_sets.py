@@ -67,6 +67,8 @@ CHUNKS = [
     chunk("Peru", 2023, "Army", "Peruvian Army"),
     chunk("Kenya", 2023, "Citizenship", "dual citizenship recognized: yes"),
     chunk("Mali", 2023, "Citizenship", "dual citizenship recognized: no"),
+    chunk("Peru", 2023, "Railways", "total: 1,854 km"),
+    chunk("Kenya", 2023, "Railways", "total: 3,819 km"),
 ]
 
 
@@ -216,6 +218,13 @@ def test_countries_whose_reports_state_nothing_are_named() -> None:
     text = answer("Which countries have no coast?")
     assert text.endswith("1 of 3 countries do not state it: Peru.")
     assert "do not state it" not in answer("Which countries export coffee?")
+
+
+def test_what_only_some_reports_have_is_not_in_the_others() -> None:
+    assert answer("Which countries have no railways?") == (
+        "1 of 3 countries have nothing under “Railways” in their newest reports: "
+        "Mali.\n\nThe others have it: Kenya [1], Peru [2]."
+    )
 
 
 def test_words_that_no_report_has_are_no_set() -> None:

@@ -100,6 +100,13 @@ def test_a_follow_up_says_which_of_its_words_nothing_was_found_on(
     assert "singer”" in answer["response"].partition("\n")[0]
 
 
+def test_a_ranking_that_leaves_a_word_may_be_a_list(client: FlaskClient) -> None:
+    listed = ask(client, "Which countries list coffee among their top exports?")
+    assert "countries have “coffee” under “Exports - commodities”" in listed["response"]
+    ranked = ask(client, "Which countries have the top exports?")
+    assert ranked["response"].startswith("Highest Exports: ")
+
+
 def test_words_that_an_answer_does_not_use_are_named(client: FlaskClient) -> None:
     whole = ask(client, "Which country has the highest literacy?")
     assert whole["answered"]

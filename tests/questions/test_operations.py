@@ -57,6 +57,8 @@ def read(text: str) -> tuple[Reading, Operation]:
         ("How many cows per square kilometre has Chad?", "dense", ()),
         ("Is Chad poorer than Laos?", "verdict", ()),
         ("Chad or Laos, which has more cattle?", "verdict", ()),
+        ("Chad is poorer than Laos, right?", "verdict", ()),
+        ("They say Chad is poorer than Laos. Is that true?", "verdict", ()),
         ("What is exported less what is imported by Chad, minus aid?", "", ()),
         ("How many people live in Chad?", "", ()),
         ("Which country has the most people?", "", ()),
@@ -162,3 +164,4 @@ def test_what_stands_before_the_clause_that_asks_is_no_part_of_it() -> None:
     )
     assert clause("Chad is poor - how poor is it?") == "Chad is poor - how poor is it?"
     assert clause("Tea exporters - which countries are these?").startswith("Tea")
+    assert clause("We blend tea. Which countries export it?").startswith("We blend")

@@ -272,19 +272,23 @@ class FigureTool:
         if computed is not None:
             return computed
         reported = self._of_reported(turn, request, about, subjects, newest)
-        if reported is None or request.kind != "ranking":
+        if request.kind != "ranking" or self._uses_all_words(turn, reported):
             return reported
         # "Which countries list gems among their top exports?" ranks nothing.
-        unused = UnusedWords(turn.judge).of_figures(
-            turn.reading, reported.things, reported.text
-        )
-        if not unused:
-            return reported
         listed = replace(request, kind="filter")
         found = self._of_words(turn, listed, newest, scope, subjects)
-        if found is None or len(found.unused) >= len(unused):
+        if found is None or found.unused:
             return reported
         return found
+
+    def _uses_all_words(self, turn: Turn, table: Rendered | None) -> bool:
+        """Return whether a table answers each word of the question that says
+        something.
+        """
+        if table is None:
+            return False
+        unused = UnusedWords(turn.judge)
+        return not unused.of_figures(turn.reading, table.things, table.text)
 
     def _of_reported(
         self,
