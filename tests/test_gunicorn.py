@@ -90,6 +90,7 @@ def test_a_reload_reads_the_settings_anew(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("report-chat-metrics-*"))
 
 
+@pytest.mark.nightly
 def test_a_stop_puts_back_what_is_being_read(tmp_path: Path) -> None:
     """Left as it is it would count as a crash, of which three fail the file, and wait
     for its lease to end.

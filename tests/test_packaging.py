@@ -92,6 +92,7 @@ def test_the_wheel_has_the_package_and_what_ships_with_it(wheel: Path) -> None:
     assert packed == package | beside | {"_shipped/gunicorn.conf.py"}
 
 
+@pytest.mark.nightly
 def test_the_model_and_the_sample_reports_are_a_wheel_of_their_own(
     local_wheel: Path,
 ) -> None:
@@ -176,6 +177,7 @@ def test_without_the_extra_local_or_mongodb_the_start_says_what_to_install(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="gunicorn does not run on Windows")
+@pytest.mark.nightly
 def test_gunicorn_finds_its_configuration_from_an_empty_folder(
     wheel: Path, local_wheel: Path, tmp_path: Path
 ) -> None:

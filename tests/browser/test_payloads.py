@@ -126,6 +126,7 @@ def test_answers_questions_and_their_passages(page: Page) -> None:
     expect(page.locator("#original-body mark")).to_be_visible()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "place",
     ["/?country_name={}", "/?mode={}&year={}", "/c/{}", "/documents?q={}", "/{}"],

@@ -98,6 +98,7 @@ def test_the_snippet_is_the_passage_cut_between_words() -> None:
 
 
 @pytest.mark.sampled(3)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "piece",
     [

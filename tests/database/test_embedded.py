@@ -64,6 +64,7 @@ def write_a_lot(data_dir: str, process: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_processes_with_threads_lose_no_write(
     settings: Settings, database: Database
 ) -> None:

@@ -171,6 +171,7 @@ def test_nobody_there_is_found_out_in_time() -> None:
         database.close()
 
 
+@pytest.mark.nightly
 def test_a_killed_server_comes_back_with_what_it_acknowledged(tmp_path: Path) -> None:
     with NxProcess(tmp_path / "nx") as server:
         database = opened_at(server.uri, MONGODB_TIMEOUT="2")

@@ -108,6 +108,7 @@ def test_a_server_that_goes_down_and_comes_back(site: Site, proxy: WireProxy) ->
 @pytest.mark.parametrize(
     "fault", [Hang(), Delay(TIMEOUT / 4), None], ids=["frozen", "late", "down"]
 )
+@pytest.mark.nightly
 def test_requests_do_not_queue_up_behind_a_server_in_trouble(
     site: Site, proxy: WireProxy, fault: Action | None
 ) -> None:

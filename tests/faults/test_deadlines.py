@@ -79,6 +79,7 @@ def _filled(rule: Rule, values: dict[str, str]) -> str:
     return address
 
 
+@pytest.mark.nightly
 def test_every_route_answers_with_one_thread_for_calls_at_once(narrow: Site) -> None:
     client: Any = narrow.app.test_client
     routes = addresses(narrow)

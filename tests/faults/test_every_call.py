@@ -52,6 +52,7 @@ def test_a_kill_at_any_call_leaves_no_process_that_differs_from_a_fresh_one(
 
 
 @pytest.mark.parametrize("prepared", ["upload"], indirect=True)
+@pytest.mark.nightly
 def test_sigkill_in_the_middle_leaves_no_process_that_differs_from_a_fresh_one(
     prepared: Prepared,
 ) -> None:

@@ -96,6 +96,7 @@ def prose(number: int) -> str:
     )
 
 
+@pytest.mark.nightly
 def test_a_disk_that_uploads_fill(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chatbot.database.repositories.files.MIN_FREE_MB", 2)
     settings = settings_of(disk)

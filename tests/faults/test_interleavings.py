@@ -7,12 +7,15 @@ python -m benchmarks campaign interleavings 1000
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.campaigns import times
 from tests.faults.interleavings import Interleaving
 
 RUNS = times("INTERLEAVINGS", 5)
 
 
+@pytest.mark.nightly
 def test_readers_show_no_deleted_text_and_in_the_end_what_is_stored(
     tmp_path: Path,
 ) -> None:

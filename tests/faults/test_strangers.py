@@ -429,6 +429,7 @@ def test_useless_vectors_fail_the_upload(
     assert (file["state"], "vector" in file["error"]) == ("failed", True), file
 
 
+@pytest.mark.nightly
 def test_callers_queue_no_more_than_their_share_and_all_no_more_than_the_disk_holds(
     server: Server,
 ) -> None:

@@ -76,6 +76,7 @@ def test_what_is_only_near_a_name_is_none(text: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_no_word_of_the_sample_reports_is_a_misspelt_country() -> None:
     words = {
         word

@@ -5,6 +5,8 @@ their threads (R-C10).
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from chatbot.answering.budget import Allowance
 from chatbot.answering.tools.parallel import Outcome, in_parallel
 from chatbot.answering.tools.search import Search, SearchTool
@@ -136,6 +138,7 @@ class TestConnections:
     their threads.
     """
 
+    @pytest.mark.nightly
     def test_fifty_deep_questions(
         self, services: Services, server: FakeOpenAI, kenya, mali
     ) -> None:

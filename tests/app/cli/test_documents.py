@@ -468,6 +468,7 @@ def test_many_summaries_by_the_chat_model_are_asked_for(
         assert server.calls(CHAT) == 2
 
 
+@pytest.mark.nightly
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
     run: Run,
     process_environment: dict[str, str],

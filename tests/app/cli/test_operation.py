@@ -26,6 +26,7 @@ QUESTION = "What is the population growth rate?"
         (("app.py",), "0", signal.SIGTERM),
     ],
 )
+@pytest.mark.nightly
 def test_a_server_with_idle_connections_answers_and_ends_cleanly(
     process_environment: dict[str, str],
     command: tuple[str, ...],

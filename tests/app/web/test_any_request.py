@@ -24,6 +24,7 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
     )
 
 
+@pytest.mark.nightly
 def test_no_request_is_answered_by_a_500(
     app: Flask, settings: Settings, kenya: Ingested
 ) -> None:

@@ -55,6 +55,7 @@ class TestSeveralProcesses:
         assert {"/query", "/api/chat"} <= {line["path"] for line in requests}
         assert all(line["request_id"] for line in requests)
 
+    @pytest.mark.nightly
     def test_who_goes_stops_the_model_and_who_stays_is_answered(
         self, url: str, server: FakeOpenAI, services: Services
     ) -> None:

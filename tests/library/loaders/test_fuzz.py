@@ -76,6 +76,7 @@ def test_the_good_files_are_read(loader: LoaderPool, tmp_path: Path) -> None:
         assert len(document_text(found.sections)) > 5
 
 
+@pytest.mark.nightly
 def test_damaged_files_are_refused_by_name_or_read_consistently(
     loader: LoaderPool, tmp_path: Path
 ) -> None:

@@ -179,6 +179,7 @@ def test_errors_of_the_loaders_pass_and_the_child_stays(
     assert pid(loader, page) == before
 
 
+@pytest.mark.nightly
 def test_a_worn_child_is_replaced(loader: LoaderPool, page: Page) -> None:
     worn, _ = loader.load(page("wear out")).sections[0].text.split()
     assert pid(loader, page) != int(worn)
@@ -318,6 +319,7 @@ def test_a_name_that_is_no_unicode_can_be_sent(
     assert loader.load(path).title == "Hello"
 
 
+@pytest.mark.nightly
 def test_a_server_that_has_used_much_memory_does_not_wear_its_children_out(
     loader: LoaderPool, page: Page
 ) -> None:

@@ -84,6 +84,7 @@ def test_names_of_columns_are_counted_in_no_time(tmp_path: Path) -> None:
     assert len(set(loaded.columns)) == 900
 
 
+@pytest.mark.nightly
 def test_a_hostile_file_is_read_or_refused_in_little_time(tmp_path: Path) -> None:
     """The small ones of the campaign; all of it is `python -m benchmarks hostile`."""
     took: dict[str, float] = {}

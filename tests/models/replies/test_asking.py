@@ -153,6 +153,7 @@ def mutated(draw: st.DrawFn) -> str:
 replies = st.text() | st.lists(pieces | st.text(max_size=5)).map("".join) | mutated()
 
 
+@pytest.mark.sampled(3)
 @each_shape
 @given(reply=replies)
 def test_whatever_is_read_is_within_its_limits_and_is_read_again(
