@@ -42,9 +42,10 @@ NEW_OBJECTS = 20_000
 """Objects between two looks for cycles. A question makes some ten thousand that go by
 themselves: with Python's 700 the looks took a sixth of its time.
 """
-_PIECES = read_table(__package__, "limits")["pieces"]
-FREE_PIECES: int = _PIECES["value"]
-PIECE_BYTES: int = _PIECES["bytes"]
+_LIMITS = read_table(__package__, "limits")
+FREE_PIECES: int = _LIMITS["pieces"]["value"]
+PIECE_BYTES: int = _LIMITS["pieces"]["bytes"]
+SWITCH_SECONDS: float = _LIMITS["switch_seconds"]["value"]
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 """Seconds between two attempts."""
 
@@ -133,6 +134,7 @@ class Server(uvicorn.Server):
             )
         )
         gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
+        sys.setswitchinterval(SWITCH_SECONDS)
         self._limit = connection_limit()
         self._waiting: dict[Any, tuple[object, float]] = {}
 
