@@ -41,7 +41,7 @@ Json = dict[str, Any]
 @contextmanager
 def server(root: Path, settings: Mapping[str, str]) -> Iterator[str]:
     """Yield the address of a server over an empty folder, once its sample reports are
-    ready.
+    ready, or at once where ``settings`` leave them out.
     """
     inherited = {
         name: os.environ[name]
@@ -67,7 +67,8 @@ def server(root: Path, settings: Mapping[str, str]) -> Iterator[str]:
             )
         try:
             url = f"http://127.0.0.1:{port}"
-            wait_until_ready(url, process)
+            has_samples = settings.get("SAMPLE_DATA") != "off"
+            wait_until_ready(url, process, has_samples=has_samples)
             yield url
         except BaseException:
             print(log_path.read_text(encoding="utf-8")[-4000:], file=sys.stderr)
@@ -84,7 +85,9 @@ def free_port() -> int:
         return port
 
 
-def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
+def wait_until_ready(
+    url: str, process: subprocess.Popen[bytes], *, has_samples: bool
+) -> None:
     deadline = time.monotonic() + READY_SECONDS
     state: Json = {}
     while time.monotonic() < deadline and process.poll() is None:
@@ -93,7 +96,7 @@ def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
         except OSError:
             state = {}
         samples = state.get("sample_data", {"ready": 0, "total": 0})
-        loaded = 0 < samples["total"] == samples["ready"]
+        loaded = not has_samples or 0 < samples["total"] == samples["ready"]
         if state.get("ready") and not state["ingesting"] and loaded:
             return
         time.sleep(3 * POLL_SECONDS)

@@ -42,6 +42,7 @@ SMALLEST = {
     "kills": "--operation restore --library file",
     "campaign": "replies 5",
     "contract": "--examples 1 --who unknown",
+    "tapped": "{all_sets} --library uploads",
     "pictures": (
         "--into {scratch} --languages en --widths 390 --states passage --schemes light"
     ),

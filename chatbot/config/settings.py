@@ -74,6 +74,10 @@ class Settings(BaseModel):
     """Address the server listens on."""
     port: int = Field(8000, ge=0, le=65535)
     """Port the server listens on."""
+    run_by: str = Field("", max_length=200)
+    """Who runs this server, as its first page says: a name, perhaps with an address to
+    write to. Not set: it says nothing.
+    """
     threads: int = Field(8, ge=1, le=256)
     """Requests served at the same time, per worker, besides questions."""
     questions: int = Field(400, ge=1, le=4000)
@@ -692,6 +696,7 @@ ACCESS_FIELDS = (
 NOT_IN_FINGERPRINT = {
     "host",
     "port",
+    "run_by",
     "threads",
     "questions",
     "log_level",

@@ -4,7 +4,6 @@ has shown.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import inf
 
 from ..domain import Chunk, Scope, SearchHit
 from ..domain.protocols import Catalog
@@ -183,7 +182,7 @@ def _other(
         # is compared with Afghanistan.
         values.sort(
             key=lambda other: (
-                _distance(str(value), str(other)),
+                -_closeness(str(value), str(other)),
                 str(other) < str(value),
                 str(other),
             )
@@ -199,15 +198,16 @@ def _other(
     return None
 
 
-def _distance(country: str, other: str) -> float:
-    """Return the size of the smallest group of countries, as "East Africa", that has
-    both; infinity for none.
+def _closeness(country: str, other: str) -> float:
+    """Return how much two countries have in common: the more groups of countries, and
+    the smaller these are, as "East Africa".
     """
     codes = {country_code(country), country_code(other)}
-    sizes = [
-        len(group.members) for group in usual_groups() if codes <= set(group.members)
-    ]
-    return min(sizes, default=inf)
+    closeness = 0.0
+    for group in usual_groups():
+        if codes <= set(group.members):
+            closeness += 1 / len(group.members)
+    return closeness
 
 
 def _possessive(country: Value) -> str:

@@ -251,10 +251,16 @@ def test_documents_are_added_found_changed_and_deleted(
     expect(row(browser, TITLE)).to_contain_text("2031")
     expect(row(browser, TITLE).locator(".status")).to_have_text("Ready")
 
-    browser.reload()
+    # A job with a failed file is not called ready.
+    browser.goto(f"{address}/operator")
+    expect(browser.locator("#jobs tbody tr").first).to_contain_text(
+        re.compile("1 added, 1 failed.*1 of 2")
+    )
+    open_library(browser, address)
     expect(browser.locator("details.ingestion").first).to_contain_text(
         "damaged.pdf cannot be read"
     )
+    find(browser, "vanilla")
 
     browser.get_by_role("button", name="Show vanilla.md").click()
     sheet = browser.locator("#document-dialog")

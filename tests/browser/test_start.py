@@ -23,7 +23,8 @@ REPORTS = (("Kenya", 2021), ("Kenya", 2023), ("Mali", 2023))
 
 @contextmanager
 def running(folder: Path, reports: tuple[tuple[str, int], ...]) -> Iterator[str]:
-    with application(small_settings(folder)) as made, served(made) as port:
+    settings = small_settings(folder, run_by="The Water Trust, desk@example.org")
+    with application(settings) as made, served(made) as port:
         for country, year in reports:
             text = (
                 f"# {country}: Country Report {year}\n\n## Growth\n\n{country} grows "
@@ -61,6 +62,9 @@ def test_what_there_is_makes_the_examples_and_chooses_the_scope(page: Page) -> N
     )
     expect(page.locator("#newest")).to_have_text(
         re.compile("Newest report: (Kenya|Mali): Country Report 2023, ")
+    )
+    expect(page.locator("#run-by")).to_have_text(
+        "Run by The Water Trust, desk@example.org"
     )
     mali = page.locator(".map .point", has_text="Mali: 1 report")
     expect(mali).to_have_attribute("data-example", "Give me an overview of Mali")

@@ -187,7 +187,7 @@ def test_all_uploads_have_a_quota(services: Services, tmp_path: Path) -> None:
     files.require_space(300_000)
     with pytest.raises(
         DiskFullError,
-        match=r"uploaded files take 0\.7 of 1 MB \(UPLOAD_QUOTA_MB\)\. Delete reports",
+        match=r"uploaded files take 0\.7 of 1 MB\. Delete reports",
     ):
         files.require_space(400_000)
 

@@ -50,6 +50,18 @@ def test_no_word_is_missing_and_none_is_left_over(
             assert sorted(_PLACE.findall(said)) == places, english
 
 
+def test_no_reader_is_told_the_name_of_a_setting(in_english_words: set[str]) -> None:
+    for_administrators = "Set OPENAI_API_KEY, or CHAT_MODEL for another provider"
+    for text in in_english_words | in_messages_of_the_page():
+        if not text.startswith(for_administrators):
+            assert not re.search(r"\b[A-Z]{3,}_[A-Z]{2,}", text), text
+
+
+def in_messages_of_the_page() -> set[str]:
+    """Of errors and notes, those that the page translates."""
+    return set(json.loads((STATIC / "words" / "fr.json").read_text("utf-8")))
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_templates_say_nothing_by_themselves(path: Path) -> None:
     text = re.sub(

@@ -135,9 +135,7 @@ def require_readable(file: FileStorage) -> None:
         message = f"{name}: this format is not read. Readable: {', '.join(readable)}."
         raise InvalidRequestError.for_field(FILES, message, readable)
     if size_of(file) > max_mb * MEGABYTE:
-        raise RequestEntityTooLarge(
-            f"{name} is larger than {max_mb} MB, the limit (MAX_UPLOAD_MB)."
-        )
+        raise RequestEntityTooLarge(f"{name} is larger than {max_mb} MB, the limit.")
 
 
 def _members(file: FileStorage, name: str, most: int) -> Iterator[FileStorage]:

@@ -171,6 +171,7 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         is_admin=not shared and caller().may("admin"),
         unread_language="" if is_read else reports.capitalize(),
         mode=modes.default(),
+        run_by=services().settings.run_by,
         longest_question=QUERY_CHARACTERS,
     )
     return make_response(page)

@@ -317,8 +317,7 @@ class FileRepository:
         )
         if used + size > self._quota * MEGABYTE:
             raise DiskFullError(
-                f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB "
-                "(UPLOAD_QUOTA_MB).",
+                f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB.",
                 remedy="Delete reports that are not needed.",
             )
 

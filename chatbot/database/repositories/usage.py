@@ -214,8 +214,7 @@ class Counters:
         try:
             if running.index((row[slot], slot)) >= most:
                 raise TooManyRequestsError(
-                    f"{most} of your questions are being answered already "
-                    "(QUESTIONS_PER_CALLER).",
+                    f"{most} of your questions are being answered already.",
                     retry_after=1,
                 )
             yield

@@ -120,8 +120,6 @@ class ChangeLog:
         return stated
 
     def _corrected(self, record: DocumentRecord) -> Sequence[ChangedFigure]:
-        if not all(self._limit.matches(part.metadata) for part in record.parts):
-            return ()  # a change does not say which part of a report it is of
         rows = self._figures.changes(record.id)
         return [
             ChangedFigure(

@@ -309,7 +309,8 @@ def _translated() -> Iterator[None]:
         ValueError,
     ) as error:
         raise errors.IdentityProviderError(
-            "The identity provider (OIDC_ISSUER) does not answer as it should.",
-            remedy="Check its address, and whether this server reaches it.",
+            "The identity provider does not answer as it should.",
+            remedy="Check its address (OIDC_ISSUER), and whether this server reaches "
+            "it.",
             said=str(error),
         ) from error

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .pdf.words import Word
 
 INSTALL_NOTE = f"Install the extra ocr to read it ({install_command('ocr')})"
-PAGES_NOTE = "Pictures are read up to OCR_PAGES, those of an attachment up to 3"
+PAGES_NOTE = "Pictures are read up to a limit, those of an attachment up to 3"
 INSTALLED = find_spec("rapidocr") is not None
 PIXELS = 2_000
 """The longer side of a picture as it is read: 171 dots an inch on A4. The models shrink

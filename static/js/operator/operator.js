@@ -8,7 +8,7 @@ import { getJson } from "../common/api.js";
 import { byId, element, showError, showText } from "../common/dom.js";
 import { scopeNames, when } from "../common/format.js";
 import { cost, decimal } from "../common/measures.js";
-import { stateText } from "../common/states.js";
+import { isFinished, outcomeLine, stateText } from "../common/states.js";
 import { comma, count, t, translated } from "../common/words.js";
 import { showKeys, showSessions, wireKeys } from "./keys.js";
 import { fill } from "./tables.js";
@@ -36,6 +36,14 @@ function everyDay(days) {
     const day = new Date(today - (DAYS - 1 - ago) * DAY_MS).toISOString().slice(0, 10);
     return used.get(day) ?? { day, questions: 0, metered_tokens: 0, cost: 0 };
   });
+}
+
+/** Return the share of a job that runs, and how many files an ended one has added. */
+function progressOf(job) {
+  const { files, progress } = job;
+  if (!isFinished(job)) return `${decimal(100 * (progress ?? 0), 0)} %`;
+  const range = files.filter(({ state }) => state === "done").length;
+  return t("{range} of {total}", { range, total: files.length });
 }
 
 function plot({ name, of, text }, days) {
@@ -219,12 +227,8 @@ async function show() {
   ]);
   fill("jobs", jobs.ingestions, [
     [t("Files"), ({ files }) => files.map(({ name }) => name).join(comma)],
-    [t("Status"), (job) => stateText(job)],
-    [
-      t("Progress"),
-      ({ progress }) => `${decimal(100 * (progress ?? 0), 0)} %`,
-      "number",
-    ],
+    [t("Status"), (job) => (isFinished(job) ? outcomeLine(job.files) : stateText(job))],
+    [t("Progress"), progressOf, "number"],
     [t("When"), ({ created_at: at }) => when(at, true)],
   ]);
   fill("settings", installed?.settings ?? [], [
