@@ -28,6 +28,10 @@ pytestmark = pytest.mark.extras(
     "idempotency", "operator", "openapi", "changes", "protocols"
 )
 KEYED = {"Idempotency-Key": "k1"}
+V1_BODY = {
+    "model": "report-chat",
+    "messages": [{"role": "user", "content": "How fast does Kenya grow?"}],
+}
 
 
 @pytest.fixture
@@ -95,6 +99,63 @@ def test_a_repeated_question_is_one_conversation(
     assert "Idempotency-Key" in str(
         client.get("/openapi.json").get_json()["paths"][path]
     )
+
+
+ROUTES: tuple[tuple[str, Any], ...] = (
+    ("/query", {"query": "How fast does Kenya grow?"}),
+    ("/api/chat", {"query": "How fast does Kenya grow?"}),
+    ("/api/search", {"query": "growth"}),
+    ("/api/figures/query", {"indicators": ["Population"]}),
+    ("/api/files", None),
+    ("/api/documents/{document}/reingest", {}),
+    ("/api/conversations/{conversation}/share", {"later": True}),
+    ("/api/messages/{message}/feedback", {"rating": "up"}),
+    ("/v1/embeddings", {"model": "hashing:256", "input": "growth"}),
+    ("/v1/chat/completions", V1_BODY),
+)
+"""POST routes, with a body that is sent twice; None = a file."""
+NOT_OF_THE_WORK = {"idempotency", "cache", "counters", "usage", "usage_of_limited"}
+
+
+@pytest.mark.parametrize(("path", "body"), ROUTES, ids=[path for path, _ in ROUTES])
+def test_a_repeated_post_has_the_first_result_and_adds_no_row(
+    client: FlaskClient, services: Services, path: str, body: Any
+) -> None:
+    job = ended(client, upload(client))
+    asked = client.post("/query", json={"query": "How fast does Kenya grow?"})
+    filled = path.format(
+        document=job["files"][0]["document_id"],
+        conversation=asked.get_json()["conversation_id"],
+        message=asked.get_json()["message_id"],
+    )
+
+    def send() -> TestResponse:
+        headers = {"Idempotency-Key": "again"}
+        if body is not None:
+            return client.post(filled, json=body, headers=headers)
+        content, kind = form(("more.md", "# More"), field="file")
+        return client.post(filled, data=content, content_type=kind, headers=headers)
+
+    first = send()
+    answer = first.text  # read to its end, as a stream is
+    assert first.status_code < 300, answer
+    if first.status_code == 202:
+        ended(client, first)
+    before = rows(services)
+    second = send()
+    assert second.headers.get(REPEATED) == "true"
+    assert (second.status_code, second.text) == (first.status_code, answer)
+    assert rows(services) == before
+
+
+def rows(services: Services) -> dict[str, int]:
+    """Return the number of rows of each collection that keeps what was asked for."""
+    database = services.storage.database
+    return {
+        name: database[name].count({})
+        for name in database.collection_names()
+        if name not in NOT_OF_THE_WORK
+    }
 
 
 def test_a_secret_is_shown_once(client: FlaskClient, services: Services) -> None:
