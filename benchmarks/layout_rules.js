@@ -86,7 +86,7 @@
     const boxes = controls.map((node) => ({
       node,
       layer: node.closest(LAYERS),
-      box: node.getBoundingClientRect(),
+      box: shownBox(node),
     }));
     for (const [index, one] of boxes.entries())
       for (const other of boxes.slice(index + 1))
@@ -105,6 +105,18 @@
       for (const other of panes.slice(index + 1))
         if (overlap(one.getBoundingClientRect(), other.getBoundingClientRect()))
           report("one over the other", one, `and ${named(other)}`);
+  }
+
+  /** The part of a control that a box which scrolls around it does not cut off. */
+  function shownBox(node) {
+    let { left, right, top, bottom } = node.getBoundingClientRect();
+    for (let box = node.parentElement; box; box = box.parentElement) {
+      if (box === document.body || getComputedStyle(box).overflow === "visible") continue;
+      const around = box.getBoundingClientRect();
+      [left, right] = [Math.max(left, around.left), Math.min(right, around.right)];
+      [top, bottom] = [Math.max(top, around.top), Math.min(bottom, around.bottom)];
+    }
+    return { left, right, top, bottom };
   }
 
   /** A label and its input, a list laid unseen over its icon. */

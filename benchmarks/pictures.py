@@ -41,6 +41,15 @@ MAX_TOUCH_WIDTH = 899
 """Narrower windows are those of phones and tablets, which are touched."""
 STATES = ("none", "list", "passage", "both")
 """Which panes are open beside a conversation."""
+PAGES = {
+    "start": "/",
+    "documents": "/documents",
+    "explore": "/explore?indicator=Population&subject=Kenya&subject=Mali&view=lines",
+    "table": "/explore?indicator=Population&indicator=Median+age&view=table",
+    "indicator": "/indicators/inflation-rate-consumer-prices",
+}
+"""The pages without a conversation."""
+VIEWS = (*PAGES, *STATES, "brief")
 SCHEMES = ("light", "dark")
 QUESTION = (
     "Compare the inflation rate of Kenya, Ethiopia, Nigeria, Somalia, Sudan, Mali, "
@@ -50,7 +59,7 @@ QUESTION = (
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One cell of the matrix. ``state``: of `STATES`, "start" or "documents"."""
+    """One cell of the matrix. ``state``: of `VIEWS`."""
 
     language: str
     width: int
@@ -84,6 +93,22 @@ class PictureStage:
         self.page.keyboard.press("Enter")
         expect(self.page.locator(".answer-footer")).to_be_visible(timeout=60_000)
         expect(self.page.locator("#conversation-list a")).not_to_have_count(0)
+
+    def collect(self) -> None:
+        """Pin the answer and its chart, write a text, and show the brief."""
+        self._close()
+        for button in (".answer-actions .pin", ".chart .pin"):
+            with self.page.expect_response("**/items"):
+                self.page.locator(button).first.click()
+        link = self.page.locator("#toast a")
+        expect(link).to_be_visible()
+        self.page.goto(self.address + (link.get_attribute("href") or ""))
+        self.page.locator("#brief-add").click()
+        self.page.locator(".brief-form input").fill("Summary")
+        self.page.locator(".brief-form textarea").fill(self.question)
+        self.page.locator(".brief-form [type=submit]").click()
+        expect(self.page.locator(".turn")).to_have_count(3)
+        self.page.locator(".turn").last.locator("[data-act=edit]").click()
 
     def show(self, view: View) -> None:
         """Resize the window and open the panes of a view, as far as they fit."""
@@ -144,17 +169,23 @@ def checked(
     for _, group in by_context:
         shown = list(group)
         stage = staged(browser, address, shown[0])
-        for view in [view for view in shown if view.state not in STATES]:
+        for view in [view for view in shown if view.state in PAGES]:
             stage.page.set_viewport_size(view.size)
-            path = "/documents" if view.state == "documents" else "/"
-            stage.page.goto(address + path)
+            stage.page.goto(address + PAGES[view.state])
             stage.page.wait_for_load_state("networkidle")
             yield view, _pictured(stage.page, view, into)
         in_conversation = [view for view in shown if view.state in STATES]
-        if in_conversation:
+        of_brief = [view for view in shown if view.state == "brief"]
+        if in_conversation or of_brief:
             stage.ask()
         for view in in_conversation:
             stage.show(view)
+            yield view, _pictured(stage.page, view, into)
+        if of_brief:
+            stage.collect()
+        for view in of_brief:
+            stage.page.set_viewport_size(view.size)
+            stage.page.wait_for_timeout(100)
             yield view, _pictured(stage.page, view, into)
         stage.page.context.close()
 
@@ -179,8 +210,8 @@ def main() -> None:
     parser.add_argument(
         "--states",
         nargs="+",
-        default=("start", "documents", *STATES),
-        choices=("start", "documents", *STATES),
+        default=VIEWS,
+        choices=VIEWS,
     )
     parser.add_argument("--schemes", nargs="+", default=SCHEMES, choices=SCHEMES)
     options = parser.parse_args()
@@ -200,7 +231,7 @@ def main() -> None:
         for view, rules in checked(browser, address, views, options.into):
             broken += len(rules)
             for rule in rules:
-                print(f"{view.name}  {rule}")
+                print(f"{view.name}  {rule}", flush=True)
         browser.close()
     print(f"{len(views)} pictures, {broken} broken rules")
     sys.exit(broken > 0)

@@ -83,6 +83,14 @@ def chat_views(page: Page, address: str) -> Iterator[str]:
     page.keyboard.press("Escape")
     ask(page)
     yield "answer"
+    page.locator(".answer-actions .cite").last.click()
+    yield "cite"
+    page.keyboard.press("Escape")
+    page.locator(".answer-actions .pin").last.click()
+    brief = page.locator("#toast a")
+    expect(brief).to_be_visible()
+    yield "pinned"
+    address_of_brief = address + (brief.get_attribute("href") or "")
     page.locator("[data-rating=down]").last.click()
     expect(page.locator(".why")).to_be_visible()
     yield "feedback"
@@ -107,6 +115,14 @@ def chat_views(page: Page, address: str) -> Iterator[str]:
     page.goto(page.locator("#share-link").input_value())
     expect(page.locator(".answer-footer")).to_be_visible()
     yield "shared"
+    page.goto(address_of_brief)
+    page.locator("#brief-add").click()
+    page.locator("[data-act=edit]").click()
+    yield "brief"
+    page.locator(".brief-form").last.get_by_role("button", name="Cancel").click()
+    page.keyboard.press("?")
+    expect(page.locator(".keys-list")).to_be_visible()
+    yield "shortcuts"
     page.goto(f"{address}/c/none")
     expect(page.locator("#missing")).to_be_visible()
     yield "missing"

@@ -162,6 +162,7 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         "chat.html",
         shared=shared,
         embedded=embedded,
+        counts_library=not shared and may_read(),
         modes=[
             choice(name)
             for name in dict.fromkeys([*CHOICES["modes"], *usable])

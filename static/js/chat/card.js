@@ -7,7 +7,7 @@ import { sparkline } from "./charts.js";
 import { emphasise, exploreLink, showFigures } from "./figures.js";
 import { element } from "../common/dom.js";
 import { isAttachment, sourceTitle, when } from "../common/format.js";
-import { count, t } from "../common/words.js";
+import { comma, count, t } from "../common/words.js";
 
 const MAX_TILES = 4;
 
@@ -18,14 +18,15 @@ const whenOf = ({ year, edition, estimate }) =>
     estimate && t("estimate"),
   ]
     .filter(Boolean)
-    .join(", ");
+    .join(comma);
 
 const tile = (name, value, note) =>
   element(
     "div",
     { className: "card-tile" },
-    element("p", { className: "eyebrow", text: name, dir: "auto" }),
-    element("p", { className: "card-value", text: value }),
+    // From right to left, "$12 billion" keeps its own order.
+    element("p", { className: "eyebrow" }, element("bdi", { text: name })),
+    element("p", { className: "card-value" }, element("bdi", { text: value })),
     note && element("p", { className: "card-note", text: note }),
   );
 

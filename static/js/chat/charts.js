@@ -195,7 +195,7 @@ export const MIN_ENDS_WIDTH = 520;
 const measuring = document.createElement("canvas").getContext("2d");
 
 /** Return the width of a label of a chart in pixels, in the font of `.plot`. */
-function labelWidth(text) {
+export function labelWidth(text) {
   measuring.font = `12px ${getComputedStyle(document.body).fontFamily}`;
   return Math.ceil(measuring.measureText(text).width);
 }

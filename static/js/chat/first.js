@@ -2,7 +2,7 @@
  * The page before the first question: a map of what is inside, or its collections and
  * series; the newest report; and three small answers of this library. A tap asks.
  */
-import { amount, fitting, shape, sparkline } from "./charts.js";
+import { amount, fitting, labelWidth, shape, sparkline } from "./charts.js";
 import { wireKeys } from "./points.js";
 import { at, getJson, sendJson } from "../common/api.js";
 import { byId, element, showItems, showText } from "../common/dom.js";
@@ -13,7 +13,9 @@ const CARDS = 3;
 const COMPARED = 3;
 const RANKED = 5;
 /** Of a bar of a card, in pixels: its line, its name, all of it. */
-const [LINE, NAME, WIDTH, VALUE] = [24, 104, 300, 70];
+const [LINE, NAME, WIDTH] = [24, 104, 300];
+/** The gap before a value beside its bar, and the most that it may take, in pixels. */
+const [GAP, MAX_VALUE] = [6, 110];
 const MAX_CANDIDATES = 30;
 const MAX_TRIES = 8;
 const MAX_LISTED = 12;
@@ -53,7 +55,12 @@ function spoken(name, names) {
 function bars(rows) {
   const values = rows.map(({ value }) => value);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
-  const size = (WIDTH - NAME - VALUE) / (high - low || 1);
+  // The same amount is twice as wide in one language as in another.
+  const texts = rows.map(({ text, value, unit }) =>
+    text.length > MAX_TEXT ? amount(value, unit) : text,
+  );
+  const room = Math.min(MAX_VALUE, Math.max(...texts.map(labelWidth)) + 2 * GAP);
+  const size = (WIDTH - NAME - room) / (high - low || 1);
   return shape(
     "svg",
     {
@@ -61,8 +68,7 @@ function bars(rows) {
       viewBox: `0 0 ${WIDTH} ${rows.length * LINE}`,
       "aria-hidden": "true",
     },
-    ...rows.flatMap(({ subject, value, unit, text }, row) => {
-      const short = text.length > MAX_TEXT ? amount(value, unit) : text;
+    ...rows.flatMap(({ subject, value }, row) => {
       const [from, to] = [Math.min(0, value), Math.max(0, value)];
       const y = row * LINE;
       const end = NAME + (to - low) * size;
@@ -81,7 +87,7 @@ function bars(rows) {
           height: LINE - 8,
           rx: 2,
         }),
-        shape("text", { x: end + 6, y: y + 16, text: fitting(short, VALUE - 6) }),
+        shape("text", { x: end + GAP, y: y + 16, text: fitting(texts[row], room) }),
       ];
     }),
   );
@@ -91,7 +97,7 @@ const yearsOf = (rows) =>
   [...new Set(rows.map(({ year }) => year).filter(Boolean))].toSorted().join("–");
 
 const valueParts = ({ text, year, estimate }, course) => [
-  element("span", { className: "card-value", text }),
+  element("span", { className: "card-value" }, element("bdi", { text })),
   element("span", {
     className: "card-note",
     text: [year, estimate && t("estimate")].filter(Boolean).join(comma),
@@ -163,28 +169,28 @@ function plansOf(countries) {
   ];
 }
 
-/** Make the cards from the indicators that people ask for most, each of another one. */
+/**
+ * Make the cards from the indicators that people ask for most, each of another one. All
+ * are asked for at once: on a slow connection each wait is half a second.
+ */
 async function figureCards(countries) {
   const { indicators } = await getJson(`/api/indicators?limit=${MAX_CANDIDATES}`);
   const names = indicators.map(({ name }) => name);
   const candidates = names.filter((name) => !name.includes(": "));
-  const cards = [];
   let tries = 0;
-  for (const [kind, subjects] of plansOf(countries)) {
-    for (
-      let parts = null;
-      !parts && candidates.length && tries < MAX_TRIES;
-      tries += 1
-    ) {
-      const name = candidates.shift();
-      parts = await CARD_PARTS[kind](name, subjects).catch(() => null);
-      if (parts) {
+  const cards = await Promise.all(
+    plansOf(countries).map(async ([kind, subjects]) => {
+      while (candidates.length && tries < MAX_TRIES) {
+        tries += 1;
+        const name = candidates.shift();
+        const parts = await CARD_PARTS[kind](name, subjects).catch(() => null);
         const question = questionOf(kind, spoken(name, names), subjects);
-        cards.push(card(question, parts, name));
+        if (parts) return card(question, parts, name);
       }
-    }
-  }
-  return cards;
+      return null;
+    }),
+  );
+  return cards.filter(Boolean);
 }
 
 /** Ask what some reports are about, where no figures make a question. */

@@ -24,11 +24,22 @@ async function beginBrief() {
   return id;
 }
 
+/** @type {Promise<any>} the item that is added now */
+let adding = Promise.resolve();
+
 /**
- * Add an item, as the API takes it. A brief that was deleted meanwhile is begun anew.
+ * Add an item, as the API takes it, after those that are being added: the first of two
+ * quick presses begins the brief of both.
  * @returns {Promise<{brief: string, message_id: string}>}
  */
-export async function pin(body, brief = localStorage.getItem(BRIEF)) {
+export function pin(body, brief = "") {
+  const added = adding.then(() => addTo(brief || localStorage.getItem(BRIEF), body));
+  adding = added.catch(() => null);
+  return added;
+}
+
+/** A brief that was deleted meanwhile is begun anew. */
+async function addTo(brief, body) {
   const add = async (id) => ({
     brief: id,
     ...(await sendJson("POST", `/api/conversations/${id}/items`, {

@@ -17,6 +17,7 @@ const LABELS = {
   search: t("Search"),
   found: t("Found"),
   compress: t("Passages"),
+  order: t("Order"),
   relevance: t("Relevance"),
   reflect: t("Reflection"),
   follow_up: t("Follow-up question"),

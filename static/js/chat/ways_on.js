@@ -2,13 +2,26 @@
 import { rateDown } from "./after.js";
 import { sourceItem } from "./citations.js";
 import { store } from "./store.js";
+import { getJson } from "../common/api.js";
 import { announceNow, element } from "../common/dom.js";
 import { comma, t } from "../common/words.js";
 
 const MAX_PASSAGES = 3;
+const MAX_COUNTRIES = 2;
+
+/** Return a country that the question names and no passage is about. */
+function missingCountry(question, { trace, citations }) {
+  const hits = [...citations, ...(trace?.hits ?? [])];
+  const present = new Set(hits.map(({ country_name: country }) => country));
+  return (trace?.understood?.countries ?? []).find(
+    (country) => question.includes(country) && !present.has(country),
+  );
+}
 
 /** Offer the nearest year of which the closest passages have figures. */
-function nearestYear(question, { trace, figures = [] }) {
+function nearestYear(question, answer) {
+  const { trace, figures = [] } = answer;
+  if (missingCountry(question, answer)) return null;
   const asked = (trace?.understood?.figure_years ?? [])
     .flat()
     .map(Number)
@@ -30,17 +43,24 @@ function nearestYear(question, { trace, figures = [] }) {
     : null;
 }
 
-/** Offer the question of a country that has reports, in place of one that has none. */
-function otherCountry(question, { trace, citations }) {
-  const named = (trace?.understood?.countries ?? []).find((country) =>
-    question.includes(country),
-  );
-  const other = citations.map(({ country_name: country }) => country).find(Boolean);
-  if (!named || !other || other === named) return null;
-  return {
-    text: t("Ask about {country}", { country: other }),
-    question: question.replace(named, other),
-  };
+/**
+ * Offer the question of countries that have reports, in place of one that has none:
+ * those of the nearest passages, else those with most reports.
+ */
+async function otherCountries(question, answer) {
+  const named = missingCountry(question, answer);
+  if (!named) return [];
+  const hits = [...answer.citations, ...(answer.trace?.hits ?? [])];
+  const near = hits.map(({ country_name: country }) => country);
+  const { country_name: listed = [] } = await getJson("/api/facets").catch(() => ({}));
+  const most = listed
+    .toSorted((one, other) => other.documents - one.documents)
+    .map(({ value }) => value);
+  const others = new Set([...near, ...most].filter(Boolean));
+  return [...others].slice(0, MAX_COUNTRIES).map((country) => ({
+    text: t("Ask about {country}", { country }),
+    question: question.replace(named, country),
+  }));
 }
 
 /** Return the same question without what it took from the conversation. */
@@ -95,11 +115,11 @@ function nearestPassages({ trace, citations }) {
 }
 
 /** Show the ways on from an answer that was not found, before another section. */
-export function showWaysOn(next, turn, answer) {
+export async function showWaysOn(next, turn, answer) {
   const { filters, page, question, messageId } = turn;
   const questions = [
     nearestYear(question, answer),
-    otherCountry(question, answer),
+    ...(await otherCountries(question, answer)),
     withoutEarlier(question, answer),
   ].filter(Boolean);
   const buttons = questions.map(({ text, ...asked }) => {
