@@ -313,5 +313,5 @@ def _is_of_no_other(
     if last_bound is None:
         return False
     # "26.6 %, 2022 est., against 48.5 %".
-    is_behind = not last_bound and gap.strip() == ","
+    is_behind = not last_bound and gap.strip() in {",", ";"}
     return is_behind or year.year in last_bound or "(" in gap.rpartition(")")[2]

@@ -220,10 +220,10 @@ def row_groups(
     is_meant: Callable[[PassageRow], bool],
 ) -> Iterator[tuple[str, list[Amount]]]:
     """Yield the figures of passages that belong together, and what they are: the years
-    of a "series", the "parts" of a heading, the "totals" of its parts in several years,
-    the same row of several "places", several "topics" of one year, the rows that the
-    claim means, a "pair" of them: the newest figures of a row in two places, of
-    whatever years.
+    of a "series", a row of the claim's year and the newest "since", the "parts" of a
+    heading, the "totals" of its parts in several years, the same row of several
+    "places", several "topics" of one year, the rows that the claim means, a "pair" of
+    them: the newest figures of a row in two places, of whatever years.
 
     ``years``: those of the claim.
     """
@@ -249,11 +249,24 @@ def row_groups(
                 alike[row.heading, row.label].append((title, row))
     yield from _newest_pairs(alike.values(), years)
     for (kind, *_), rows in groups.items():
-        spans = _spans(rows, years) if kind == "series" else [rows]
+        spans: Iterable[Sequence[PassageRow]] = [rows]
+        if kind == "series":
+            spans = _spans(rows, years)
+            yield from _since(rows, years)
         for span in spans:
             if 1 < len(span) <= BOUNDS["group"]:
                 yield str(kind), [row.amount for row in span]
     yield from _totals(groups)
+
+
+def _since(
+    rows: Sequence[PassageRow], years: Collection[int]
+) -> Iterator[tuple[str, list[Amount]]]:
+    """Yield the figure of the only year of a claim with the newest of its series."""
+    newest = max(rows, key=_last_year)
+    for row in rows:
+        if row is not newest and row.amount.years == {*years}:
+            yield "since", [row.amount, newest.amount]
 
 
 def _totals(

@@ -96,13 +96,17 @@ class Calculations:
             return None
         terms = self._terms(clause, cited)
         operations = terms.operations
+        plain = claim
         points = as_points(claim, clause.words)
         if points is not None:
             claim = points
             operations &= {"difference", "mean"}
         for group in terms.named:
-            results = group_results(claim, group, operations)
-            proven = proven_amount(claim, results, is_named=True)
+            # Points may be those of an index.
+            has_share = any(amount.measure == "share" for amount in group)
+            meant = claim if has_share else plain
+            results = group_results(meant, group, operations)
+            proven = proven_amount(meant, results, is_named=True)
             if proven is not None:
                 return proven
         # A sentence that names what it compares means no other figures, and the figure
@@ -132,10 +136,13 @@ class Calculations:
         ``is_points``: it is one of percentage points.
         """
         for kind, group, allowed in terms.of_passages(operations):
-            # Two rows that the sentence means are as good as named, and so are the
-            # years of one row where it says points.
+            if kind == "since" and not is_points:
+                continue
+            # Two rows that the sentence means are as good as named, and so are two
+            # years of one row, or all where it says points.
+            is_pair = len(group) == 2 and bool(claim.measure)
             is_named = kind == "pair" or (kind == "meant" and len(group) == 2)
-            is_named = is_named or (kind == "series" and is_points)
+            is_named |= kind in ("series", "since") and (is_points or is_pair)
             results = group_results(claim, group, allowed)
             proven = proven_amount(claim, results, is_named=is_named)
             if proven is not None:
@@ -171,8 +178,12 @@ class Calculations:
         has_share = any(amount.measure == "share" for amount in claimed)
         if not has_share and not all(source.is_table for source in cited):
             return
+        named = [amount.base for amount in claimed if amount.measure == "share"]
         shares = self._shares(clause, claimed, cited)
         for fraction in stated:
+            if fraction.bound == "over" and max(named, default=0) > fraction.value:
+                # "More than half: 69 %".
+                continue
             if shares and not any(fraction.fits(share) for share in shares):
                 yield Defect("figure", fraction.text)
 

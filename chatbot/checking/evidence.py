@@ -140,7 +140,7 @@ class Sentence:
         return frozenset(_LABELS.get(key, key) for key in self.keys)
 
 
-_REST = frozenset([stem("other")])
+REST = frozenset([stem("other")])
 """The label of what a heading has beside the others, which tells none of these."""
 
 
@@ -432,7 +432,7 @@ def _rows(
                 at = number
                 words = f"{figure.label} {_written_out(figure.label, heading)}"
                 is_rest = figure.label.lower().startswith("other")
-                label = _REST if is_rest else keys_of(words)
+                label = REST if is_rest else keys_of(words)
                 under[heading].append((label, amount))
                 has_words = WORD.search(statement.text, 0, amount.figure.start)
                 if not figure.label and has_words:
@@ -440,7 +440,7 @@ def _rows(
                 break
     for heading, labelled in under.items():
         # The labels of 60 figures under one heading tell them apart.
-        labels = frozenset(label for label, _ in labelled[:60]) - {_REST}
+        labels = frozenset(label for label, _ in labelled[:60]) - {REST}
         labels |= {
             frozenset([_OPPOSITES[key]])
             for label in labels

@@ -20,6 +20,7 @@ from .evidence import (
     BEGINNING,
     CAPITAL,
     GENERAL,
+    REST,
     WORD,
     Evidence,
     PassageRow,
@@ -136,10 +137,11 @@ class Headings:
 
     def name_sibling(self, row: PassageRow, keys: Set[str]) -> bool:
         """Return whether words have a telling word of a sibling's label, and none of
-        the row's own in any form.
+        the row's own in any form; what the others leave is told by all of them.
         """
+        share = 1 if row.label == REST else LABEL_SHARE
         return any(
-            len(other & keys) >= LABEL_SHARE * len(other)
+            len(other & keys) >= share * len(other)
             and not self.names_label(row, sibling, keys)
             for sibling in row.siblings
             if (other := sibling - row.label) and other & keys

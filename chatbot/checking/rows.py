@@ -134,7 +134,9 @@ def _negated(clause: Sentence, supported: Sequence[_StatedFigure]) -> Iterator[D
     for figure in supported:
         for _, row in figure.sources:
             keys = keys_of(row.heading) if row else frozenset()
-            if keys & NEGATORS or not keys & denied:
+            # "Neither agricultural land nor forest" denies labels, not the heading.
+            of_labels = frozenset[str]().union(*row.siblings) if row else frozenset()
+            if keys & NEGATORS or not (keys - of_labels) & denied:
                 return
     yield Defect("figure", shares[0].figure.text)
 

@@ -22,8 +22,8 @@ from ..writers.answer import AnswerOfOneSearch
 from ..writers.attached import AnswerOfAttachments
 from ..writers.by_model import AnswerOfPlan
 from ..writers.plain import PlainProse
-from ..writers.report import Report, ReportOfPlan
-from ..writers.research import AnswerOfChain, AnswerOfSubQuestions
+from ..writers.report import ReportOfPlan
+from ..writers.research import AnswerOfChain, AnswerOfSubQuestions, ReportOfParts
 from ..writers.table import ComparisonTable
 
 
@@ -120,7 +120,7 @@ class WriteReport(Mode):
     searches_often = True
 
     plans = Deep
-    writes = Report
+    writes = ReportOfParts
 
 
 class Naive(Mode):

@@ -12,7 +12,6 @@ from ..turn import Draft, Turn
 from .by_model import AnswerOfPlan
 from .prose import Prose
 from .repetition import WrittenSentences
-from .research import AnswerOfSubQuestions
 
 LENGTH = int(read_table(__package__, "report")["length"]["value"])
 WANTED = (
@@ -39,10 +38,6 @@ class AsReport(Prose):
 
     def write(self, turn: Turn) -> Draft:
         return replace(super().write(turn), lists_sources=True)
-
-
-class Report(AsReport, AnswerOfSubQuestions):
-    """A report from what was found for the parts of the task."""
 
 
 class ReportOfPlan(AsReport, AnswerOfPlan):

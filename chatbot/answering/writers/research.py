@@ -12,6 +12,7 @@ from ..tools.search import bullet_list
 from ..turn import Turn
 from . import Desk
 from .prose import LongProse
+from .report import AsReport
 
 
 class AnswerOfSubQuestions(LongProse):
@@ -37,6 +38,10 @@ class AnswerOfSubQuestions(LongProse):
             quoted = self.quotations(turn, query, context, hits) or turn.say(NOTHING)
             shown.append(f"**{escape_markdown(query)}**\n\n{quoted}")
         return "\n\n".join(shown) or super().quote(turn, context)
+
+
+class ReportOfParts(AsReport, AnswerOfSubQuestions):
+    """A report from what was found for the parts of the task."""
 
 
 class AnswerOfChain(LongProse):
