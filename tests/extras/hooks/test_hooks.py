@@ -6,8 +6,10 @@ import base64
 import hashlib
 import hmac
 import json
+import runpy
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +23,7 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Cancellation
 from chatbot.domain.errors import LoadError
 from chatbot.extras.hooks.outbox import BOUNDS, KINDS, Outbox
-from chatbot.extras.hooks.relay import Relay
+from chatbot.extras.hooks.relay import Relay, signature
 from chatbot.extras.sources.sync import SourceState, Synchroniser
 from chatbot.library.fetching import check_url, send
 from chatbot.library.fetching.transport import PUBLIC
@@ -32,6 +34,7 @@ from tests.fakes.web_server import Page, WebServer
 
 pytestmark = pytest.mark.extras("hooks")
 TAKEN = Page(b"", status=204)
+SECRET = "whsec_" + base64.b64encode(b"a secret of the hook").decode()
 
 
 @pytest.fixture
@@ -237,3 +240,17 @@ def test_addresses_are_checked_as_fetched_ones(receiver: WebServer) -> None:
             max_bytes=100,
         )
     assert receiver.requests == []
+
+
+def test_the_example_of_a_chat_takes_signed_events_only() -> None:
+    root = Path(__file__).parents[3]
+    example = runpy.run_path(str(root / "docs/examples/hook_to_chat.py"))
+    data = {"id": "f1", "name": "kenya.pdf", "error": "It is damaged."}
+    event = {"type": "file.failed", "data": data}
+    body = json.dumps(event).encode()
+    headers = signature("evt_1", body, SECRET, int(time.time()))
+    assert example["is_signed"](body, headers, SECRET)
+    assert not example["is_signed"](body + b" ", headers, SECRET)
+    old = signature("evt_1", body, SECRET, int(time.time()) - 3600)
+    assert not example["is_signed"](body, old, SECRET)
+    assert example["line_of"](event) == "file.failed: kenya.pdf: It is damaged."
