@@ -39,7 +39,7 @@ def in_scripts() -> Iterator[str]:
         for double, template in _IN_SCRIPTS.findall(script):
             yield (double or template).replace('\\"', '"')
         for noun in _COUNTED.findall(script):
-            yield from (f"{{number}} {noun}", f"{{number}} {noun}s")
+            yield from (_of(count_of(number, noun)) for number in (1, 2))
         yield from re.findall(r'#showAttached\(\s*"([^"]+)"', script)
 
 

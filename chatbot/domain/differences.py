@@ -5,7 +5,7 @@ from typing import Literal
 
 __all__ = [
     "ChangedFigure",
-    "Piece",
+    "ComparedWords",
     "StatedFigure",
     "TextDifference",
     "TextDifferences",
@@ -35,7 +35,7 @@ class ChangedFigure:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ComparedWords:
     """Words of a passage: in both versions, in the older, or in the newer one."""
 
     kind: Literal["same", "removed", "added"]
@@ -50,7 +50,7 @@ class TextDifference:
 
     section: str
     page: int | None
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ComparedWords, ...]
 
 
 @dataclass(frozen=True, slots=True)

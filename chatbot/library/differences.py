@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 
 from ..domain import Chunk
-from ..domain.differences import Piece, TextDifference, TextDifferences
+from ..domain.differences import ComparedWords, TextDifference, TextDifferences
 from ..domain.errors import read_table
 from ..language.sentences import sentences
 
@@ -54,15 +55,20 @@ def text_differences(
     added = _runs(after, before)
     places = {words: place for place, words in enumerate(after, 1)}
     anchors = sorted({*removed, *added}, key=lambda words: places.get(words, 0))
-    total = 0
-    listed = []
+    listed: list[_Pair] = []
+    more = 0
     for anchor in anchors:
         check()
-        for pair in _pairs(removed.get(anchor, ()), added.get(anchor, ())):
-            total += 1
-            if total <= MAX_LISTED:
-                listed.append(_difference(*pair))
-    return TextDifferences(total, tuple(listed))
+        gone = removed.get(anchor, ())
+        new_lines = added.get(anchor, ())
+        pairs = list(islice(_pairs(gone, new_lines), MAX_LISTED - len(listed)))
+        listed += pairs
+        # What is not listed is not paired, which takes time, but counted.
+        gone_more = len(gone) - sum(line is not None for line, _ in pairs)
+        new_more = len(new_lines) - sum(line is not None for _, line in pairs)
+        more += max(gone_more, new_more)
+    passages = tuple(_difference(*pair) for pair in listed)
+    return TextDifferences(len(listed) + more, passages)
 
 
 def _lines(chunks: Iterable[Chunk], check: Callable[[], None]) -> _Lines:
@@ -131,14 +137,14 @@ def _difference(old: _Line | None, new: _Line | None) -> TextDifference:
     return TextDifference(line.section, line.page, pieces)
 
 
-def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
+def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[ComparedWords]:
     """Yield the words of two lines, those that both have once."""
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     for step, old_start, old_end, new_start, new_end in steps:
         if step == "equal":
-            yield Piece("same", " ".join(new[new_start:new_end]))
+            yield ComparedWords("same", " ".join(new[new_start:new_end]))
             continue
         if old_start < old_end:
-            yield Piece("removed", " ".join(old[old_start:old_end]))
+            yield ComparedWords("removed", " ".join(old[old_start:old_end]))
         if new_start < new_end:
-            yield Piece("added", " ".join(new[new_start:new_end]))
+            yield ComparedWords("added", " ".join(new[new_start:new_end]))

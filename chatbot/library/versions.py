@@ -173,6 +173,7 @@ class VersionWriter:
         )
         served = old if old is not None and old.status == "ready" else None
         is_reading = served is not None and shown.is_reading_of(served)
+        former = None if is_reading else served
         with self.documents.changes.work(record.writer):
             if (
                 served is not None and served.replacing
@@ -187,10 +188,7 @@ class VersionWriter:
                 figures = self._store_all(
                     record, chunks, vectors, again=old is not None, control=control
                 )
-                differences = NO_DIFFERENCES
-                if served is not None and served.version and not is_reading:
-                    former_chunks = self.store.get(served.chunk_ids())
-                    differences = text_differences(former_chunks, chunks, control.check)
+                differences = self._differences(former, chunks, control)
                 counts = heading_counts(chunks, figures.headings())
                 shown = replace(shown, heading_counts=counts)
                 # From this step on questions see the new version; then the old one is
@@ -209,7 +207,6 @@ class VersionWriter:
                 self.undo(record, old, error)
                 raise
             if replaces:
-                former = None if is_reading else served
                 self._clean_up(registered, former, chunks, control)
 
     def _parts(
@@ -236,6 +233,21 @@ class VersionWriter:
                 dict(metadata), count, mentions=dict(sorted(mentions[metadata].items()))
             )
             for metadata, count in sorted(passages.items(), key=str)
+        )
+
+    def _differences(
+        self,
+        former: DocumentRecord | None,
+        chunks: Sequence[Chunk],
+        control: JobControl,
+    ) -> TextDifferences:
+        """Return what passages say otherwise than those of a former version; nothing
+        where there is none, or it is of an older system. Raises CancelledError.
+        """
+        if former is None or not former.version:
+            return NO_DIFFERENCES
+        return text_differences(
+            self.store.get(former.chunk_ids()), chunks, control.check
         )
 
     def _show(

@@ -156,8 +156,40 @@ def library_views(page: Page, address: str) -> Iterator[str]:
     page.keyboard.press("Escape")
     page.locator("#keys .danger").first.click()
     yield "revoke a key"
+    page.goto(f"{address}/collection")
+    page.locator("#each-question").fill("What is the growth?")
+    page.locator("#each-send").click()
+    expect(page.locator("#each-file")).to_be_visible()
+    yield "the same question to each document"
+    replace_a_file(page, address)
+    yield "a replacement"
+    page.locator("[data-choice=replace]").click()
+    page.locator(".file-changes:visible").first.click()
+    expect(page.locator(".text-changes ins").first).to_be_visible()
+    yield "what changed"
     page.goto(f"{address}/none")
     yield "no such page"
+
+
+def replace_a_file(page: Page, address: str) -> None:
+    page.goto(f"{address}/documents")
+    for number in ("ten", "twelve"):
+        text = f"# Wells of Dunmar\n\n## Supply\n\nThe town has {number} wells.\n"
+        page.locator("#file-input").set_input_files(
+            [
+                {
+                    "name": "wells.md",
+                    "mimeType": "text/markdown",
+                    "buffer": text.encode(),
+                }
+            ]
+        )
+        expect(page.locator(".staged-fields")).to_be_visible()
+        page.locator("#upload-submit").click()
+        if number == "ten":
+            done = page.locator("details.ingestion[data-state=done]")
+            expect(done).to_have_count(1)
+    page.locator("#conflict-list summary").click()
 
 
 def problems_of(page: Page) -> list[str]:

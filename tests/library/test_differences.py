@@ -1,7 +1,7 @@
 """What two versions of a report say differently."""
 
 from chatbot.domain import Chunk
-from chatbot.domain.differences import Piece, TextDifference
+from chatbot.domain.differences import ComparedWords, TextDifference
 from chatbot.library.differences import MAX_LISTED, text_differences
 
 
@@ -34,10 +34,10 @@ def test_a_changed_sentence_is_shown_with_its_changed_words() -> None:
     (difference,) = found.passages
     assert difference.section == "Water"
     assert difference.pieces == (
-        Piece("same", "The town has"),
-        Piece("removed", "40"),
-        Piece("added", "55"),
-        Piece("same", "boreholes."),
+        ComparedWords("same", "The town has"),
+        ComparedWords("removed", "40"),
+        ComparedWords("added", "55"),
+        ComparedWords("same", "boreholes."),
     )
 
 
@@ -65,5 +65,5 @@ def test_texts_without_anything_in_common_are_counted_and_cut() -> None:
     old = chunks("\n".join(f"old line {number}" for number in range(3_000)))
     new = chunks("\n".join(f"new text {number} of it" for number in range(2_000)))
     found = text_differences(old, new)
-    assert found.total == 5_000
+    assert found.total == MAX_LISTED + 3_000
     assert len(found.passages) == MAX_LISTED

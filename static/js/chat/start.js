@@ -18,7 +18,10 @@ function contentsOf(facets) {
     .sort((one, other) => one - other);
   return [
     countries > 1
-      ? t("{reports} on {number} countries", { reports, number: countries })
+      ? t("{reports} on {countries}", {
+          reports,
+          countries: count(countries, "country"),
+        })
       : reports,
     years.length > 1 && t("{first} to {last}", { first: years[0], last: years.at(-1) }),
   ]

@@ -82,7 +82,7 @@ export const comma = t(", ");
  */
 export function count(number, noun) {
   const category = plurals.select(number);
-  const several = `{number} ${noun}s`;
+  const several = `{number} ${noun.replace(/(?<=[^aeiou])y$/, "ie")}s`;
   const form = `${several}|${category}`;
   const text = category === "one" ? `{number} ${noun}` : several;
   return t(form in words ? form : text, { number: number.toLocaleString(locale) });

@@ -47,7 +47,10 @@ function confirmDelete(document) {
   const text = [];
   if (document.chunks && !isInBin)
     text.push(t("Its {passages} will no longer be found or cited.", { passages }));
-  if (days) text.push(t("It can be restored from the bin for {days} days.", { days }));
+  if (days)
+    text.push(
+      t("It can be restored from the bin for {days}.", { days: count(days, "day") }),
+    );
   else text.push(t("This cannot be undone."));
   byId("confirm-title").textContent = t("Delete “{title}”?", { title });
   byId("confirm-text").textContent = text.join(" ");

@@ -11,7 +11,7 @@ const passageOf = (passage) =>
   element(
     "li",
     {},
-    element("p", { className: "text-place", text: placeOf(passage) }),
+    element("p", { className: "text-place", text: placeOf(passage), dir: "auto" }),
     element(
       "p",
       { dir: "auto" },
