@@ -36,7 +36,7 @@ from ...domain.chat import (
     ScopeSummary,
     Unsupported,
 )
-from ...domain.errors import InvalidRequestError, NotFoundError
+from ...domain.errors import InvalidRequestError, NotFoundError, read_table
 from ...domain.figures import ReportedFigure
 from ...domain.json import to_json
 from ...domain.validation import NOT_BLANK
@@ -71,6 +71,7 @@ from .streaming import (
 
 conversations = Views("conversations", __name__)
 LAST_EVENT = "Last-Event-ID"
+MAX_CHECKED_ANSWERS: int = read_table(__package__, "limits")["checked_answers"]["value"]
 
 
 class StoredMessage(TypedDict):
@@ -183,7 +184,7 @@ class OutdatedAnswer(TypedDict):
 
 class OpenedConversation(ExportedConversation):
     """A conversation with its last messages; ``next`` leads to those before them.
-    ``outdated``: among all of its answers, with the last messages only.
+    ``outdated``: among its last 100 answers, with the last messages only.
     """
 
     next: str | None
@@ -504,13 +505,13 @@ def _all_rows(record: Conversation, until: int | None = None) -> list[Json]:
 
 
 def _outdated(record: Conversation) -> list[Json]:
-    """Return the answers of a conversation that cite passages which the caller saw and
+    """Return those of the last answers of a conversation that cite passages which
     questions do not see any more.
     """
     documents = library().reader.documents
     outdated = []
     question: Json = {}
-    for row in _all_rows(record):
+    for row in _history().cited(record.id, limit=2 * MAX_CHECKED_ANSWERS):
         if row["role"] == "user":
             question = row
             continue
@@ -527,7 +528,7 @@ def _outdated(record: Conversation) -> list[Json]:
         if is_outdated:
             answer = {
                 "message_id": row["_id"],
-                "question": question["content"],
+                "question": question.get("content", ""),
                 "scope": question.get("scope", {}),
                 "collections": question.get("collections", []),
                 "titles": list(titles),

@@ -424,6 +424,20 @@ class ConversationRepository:
         rows.reverse()
         return rows, has_earlier
 
+    def cited(self, conversation_id: str, limit: int) -> list[Json]:
+        """Return what the last ``limit`` messages say and cite, oldest first, without
+        the stored responses.
+        """
+        fields = dict.fromkeys(
+            ("role", "content", "scope", "collections", "citations"), 1
+        )
+        condition = {"conversation_id": conversation_id}
+        rows = list(
+            self._messages.find(condition, fields, sort=[("ordinal", -1)], limit=limit)
+        )
+        rows.reverse()
+        return rows
+
     def message(self, message_id: str) -> Json:
         row = self._messages.find_one({"_id": message_id})
         if row is None:

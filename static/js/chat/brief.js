@@ -207,6 +207,15 @@ function headOf(brief, title, number) {
     text: t("Share"),
   });
   share.addEventListener("click", () => store.emit("shareCurrent"));
+  const rename = element("button", {
+    type: "button",
+    className: "button quiet",
+    text: t("Rename"),
+  });
+  rename.addEventListener("click", () => {
+    const conversation = { conversation_id: brief, title: shownTitle().textContent };
+    store.emit("act", { name: "rename", conversation, button: rename });
+  });
   const another = element("button", {
     type: "button",
     className: "button quiet",
@@ -241,12 +250,23 @@ function headOf(brief, title, number) {
         ? [fileLink(brief, "docx", t("Word"))]
         : []),
       fileLink(brief, "markdown", "Markdown"),
+      rename,
       share,
       another,
     ),
     box,
   );
 }
+
+const shownTitle = () => document.querySelector("#brief-head h1");
+
+// A new title is in the list first.
+store.on("conversations", (conversations) => {
+  const own = conversations.find(
+    ({ conversation_id: id }) => id === store.conversationId,
+  );
+  if (own?.kind && shownTitle()) shownTitle().textContent = own.title;
+});
 
 /** Show the conversation on the page as a brief. A shared one can only be read. */
 export function showBrief(brief, title, messages) {
