@@ -345,6 +345,10 @@ class DocumentRecord:
     """Another version that may have passages too: the next one, unfinished, or the
     previous one, not yet removed.
     """
+    former_versions: Texts = ()
+    """Of before its title or metadata were edited: their passages have the same
+    texts.
+    """
     writer: str = ""
     """Token of the upload, edit or deletion that wrote it last; "" = an older
     release's.

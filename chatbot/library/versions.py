@@ -602,6 +602,7 @@ class VersionWriter:
         return replace(
             edited,
             version=version,
+            former_versions=(*old.former_versions, old.version),
             overrides=overrides,
             fingerprint="",
             replacing="",

@@ -1,13 +1,16 @@
 """Collecting and returning: a brief, answers whose reports were replaced, and keys."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from flask import Flask
 from playwright.sync_api import Locator, Page, expect
 
+from chatbot.config import SAMPLE_DATA
 from tests.app.web.live import address
 from tests.browser.test_card import app, ask, page
+from tests.conftest import ingest_file
 
 __all__ = ["address", "app", "page"]
 GROWTH = "What is the population growth rate of Kenya?"
@@ -71,19 +74,21 @@ def test_what_is_pinned_becomes_one_document(answered: Page) -> None:
 
 
 def test_an_answer_says_that_its_report_was_replaced(
-    answered: Page, app: Flask
+    answered: Page, app: Flask, tmp_path: Path
 ) -> None:
     page = answered
-    client = app.test_client()
-    reports = client.get("/api/documents").get_json()["documents"]
-    [somalia] = [one for one in reports if one["country_name"] == "Somalia"]
-    path = f"/api/documents/{somalia['document_id']}"
-    title = {"title": "Somalia: Country Report 2025, revised"}
-    assert client.patch(path, json=title).status_code == 200
+    path = SAMPLE_DATA / "country_reports/somalia-2025.md"
+    revised = tmp_path / path.name
+    text = path.read_text(encoding="utf-8")
+    revised.write_text(f"{text}\n\nIt was revised.", encoding="utf-8")
+    of_report = {"country_name": "Somalia", "year": 2025}
+    ingest_file(app.extensions["services"], revised, path.as_posix(), **of_report)
     page.reload()
     note = page.locator(".outdated-all")
     expect(note).to_contain_text("One answer here rests on a report")
-    expect(item(page, RANKS).locator(".outdated")).to_contain_text("revised")
+    expect(item(page, RANKS).locator(".outdated")).to_contain_text(
+        "Replaced since: Somalia"
+    )
     expect(item(page, GROWTH).locator(".outdated")).to_have_count(0)
     note.get_by_role("button", name="Ask again").click()
     expect(page.locator(".turn .question").nth(2)).to_have_text(RANKS)

@@ -25,7 +25,7 @@ from ...database.repositories.conversations import (
     ConversationRepository,
     State,
 )
-from ...domain import Chunk, Citation, Scope
+from ...domain import Chunk, Citation, DocumentRecord, Scope
 from ...domain.callers import limit_key, limit_of_key
 from ...domain.cancellation import Cancellation
 from ...domain.chat import (
@@ -171,7 +171,7 @@ class ExportedConversation(TypedDict):
 
 
 class OutdatedAnswer(TypedDict):
-    """An answer that cites reports which were replaced, changed or removed since, and
+    """An answer that cites reports which were replaced or removed since, and
     what asks its question again. ``titles``: of those reports that are still there.
     """
 
@@ -519,8 +519,10 @@ def _outdated(record: Conversation) -> list[Json]:
         is_outdated = False
         for citation in row.get("citations") or ():
             document_id, version = Chunk.version_of(citation["chunk_id"])
-            report = documents.get(document_id) if document_id else None
-            if not document_id or (report is not None and report.version == version):
+            if not document_id:
+                continue
+            report = documents.get(document_id)
+            if report is not None and _has_version(report, version):
                 continue
             is_outdated = True
             if report is not None:
@@ -535,6 +537,11 @@ def _outdated(record: Conversation) -> list[Json]:
             }
             outdated.append(answer)
     return outdated
+
+
+def _has_version(report: DocumentRecord, version: str) -> bool:
+    """Return whether a version has the texts that the report has now."""
+    return report.version == version or version in report.former_versions
 
 
 def _given(feedback: Feedback) -> GivenFeedback:

@@ -38,7 +38,7 @@ function againButton(answers) {
 
 const whyOf = ({ titles }) =>
   titles.length
-    ? t("Replaced or changed since: {titles}", { titles: titles.join(comma) })
+    ? t("Replaced since: {titles}", { titles: titles.join(comma) })
     : t("The report was removed since.");
 
 /**
