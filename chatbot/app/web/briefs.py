@@ -123,6 +123,7 @@ def add_item(conversation_id: str, body: NewItem) -> Json:
         "content": body.title or title,
         "item": kind,
         "origin": body.message_id or None,
+        "attached": _attached(body, who.owner),
     }
     item = _row(answer, body.text)
     within = made_by(who.limit)
@@ -174,6 +175,16 @@ def _item(body: NewItem, owner: str) -> tuple[ItemKind, str, Json | None]:
     if body.query is not None:
         return _pinned_figures(body.query, body.language)
     return "text", "", None
+
+
+def _attached(body: NewItem, owner: str) -> list[str]:
+    """Return the names of what was attached to the question of a pinned answer, which
+    a link does not tell.
+    """
+    if not body.message_id:
+        return []
+    _, question = services().storage.feedback.exchange(body.message_id, owner)
+    return list(question.get("attached") or ())
 
 
 def _pinned_answer(body: NewItem, owner: str) -> tuple[ItemKind, str, Json | None]:

@@ -1,5 +1,7 @@
 """Briefs: what is pinned, in which order, with which numbers, and for whom."""
 
+import io
+import json
 from typing import Any
 
 import pytest
@@ -186,6 +188,21 @@ def test_it_is_shared_as_it_is(client: FlaskClient, brief: str) -> None:
     shown = client.get(f"/api/shared/{token}").get_json()
     assert shown["kind"] == "brief"
     assert [one["content"] for one in shown["messages"]] == ["", "one"]
+
+
+def test_a_link_does_not_tell_what_was_attached(
+    client: FlaskClient, brief: str
+) -> None:
+    asked = {"query": "What does payroll.md say?"}
+    form = {
+        "request": json.dumps(asked),
+        "files": (io.BytesIO(b"# Pay\n\nIt is 5."), "payroll.md"),
+    }
+    said = client.post("/query", data=form).get_json()
+    add(client, brief, message_id=said["message_id"])
+    token = client.post(f"{brief}/share").get_json()["share"]
+    assert items(client, brief)[0][1] == asked["query"]
+    assert "payroll" not in client.get(f"/api/shared/{token}").get_data(as_text=True)
 
 
 def test_it_has_a_bound(
