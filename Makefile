@@ -43,8 +43,9 @@ check: lint types test  ## run what CI runs, except for the page's scripts
 wheel:    ## build dist/report_chat-*.whl
 	pip wheel --no-deps --wheel-dir dist .
 
-stranger: ## what a stranger does: wheel, empty environment, serve, snippets; needs network and Node
+stranger: ## what a stranger does: wheel, empty environment, serve, snippets, remedies; needs network and Node
 	python -m benchmarks stranger
+	python -m benchmarks stranger --remedies
 
 docs:     ## build the documentation as a site, build/site; needs mkdocs-material~=9.8
 	.ci/docs

@@ -37,7 +37,7 @@ COMMANDS = {
     "campaign": "kills, random requests and the like, as many as wished",
     "contract": "the API against its description",
     "stranger": "the wheel in an empty environment, the snippets, the Python API",
-    "tapped": "the example questions of the page in pairs, on three libraries",
+    "documented": "the commands that the pages print, as they are printed",
     "pictures": "the page in every language, width and state, and its layout's rules",
     "clients": (
         "a Python and a TypeScript client, generated from the description, ask a "

@@ -2,11 +2,12 @@
 in an empty folder with nothing exported, run docs/snippets.md as it is printed, open
 the library from Python, and follow each remedy that names a package.
 
-    python -m benchmarks stranger [PYTHON ...] [--remedies]
+    python -m benchmarks stranger [PYTHON ...]
+    python -m benchmarks stranger --remedies
 
 PYTHON: interpreters to try, in place of the one that runs this. Needs a network (PyPI),
-curl and Node; with uv beside the interpreter the packages are there in seconds. Exits
-with 1 at the first step that fails.
+curl and Node; with uv beside the interpreter the packages are there in seconds.
+`--remedies` follows the remedies alone. Exits with 1 at the first step that fails.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ LANGUAGES = {
     "python": ["python"],
     "javascript": ["node", "--input-type=module"],
 }
-START_SECONDS = 600.0
+START_SECONDS = 1800.0
 LIBRARY = """
 from report_chat import open_library
 with open_library("data") as library:
@@ -100,18 +101,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("pythons", nargs="*", default=[sys.executable])
+    parser.add_argument("pythons", nargs="*", metavar="PYTHON")
     parser.add_argument("--remedies", action="store_true")
     options = parser.parse_args()
+    pythons = options.pythons or ([] if options.remedies else [sys.executable])
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         wheels = build(folder / "wheels")
-        for number, python in enumerate(options.pythons):
+        for number, python in enumerate(pythons):
             home = folder / str(number)
             home.mkdir()
             try_on(python, wheels, home)
         if options.remedies:
-            follow_remedies(options.pythons[0], wheels, folder / "remedies")
+            follow_remedies(sys.executable, wheels, folder / "remedies")
     print("A stranger gets along.", flush=True)
 
 
