@@ -309,7 +309,7 @@ def try_out(here: Surroundings, command: Printed) -> bool:
     if "$ACME_KEY" in text:
         create = "python -m chatbot keys create A --role write --filter tenant_id=acme"
         _, shown = here.run(create, environment)
-        environment["ACME_KEY"] = re.findall(r"rck_[\w-]{20,}", shown)[0]
+        (environment["ACME_KEY"],) = re.findall(r"rck_[\w-]{20,}", shown)
     if OF_SAMPLES in text:
         here.run("python -m chatbot ingest sample_data", environment)
     try:

@@ -33,6 +33,10 @@ EMPTY = "an empty list would match nothing; leave the field out instead."
 COUNTRY = "country_name"
 GROUP = "group"
 """The filter by a group of countries: those of its members that have reports."""
+OWN_FIELDS = frozenset({COUNTRY, "year", "document_name", "type"})
+"""Filter fields that the program itself reads from reports; the others are those of an
+operator.
+"""
 FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
 
@@ -72,12 +76,14 @@ class ScopeResolver:
         collections: Sequence[str] | None = None,
         *,
         prefix: str = FILTERS,
+        for_key: bool = False,
     ) -> Scope:
         """Return the scope of a request: OR within a field, AND across fields and with
         ``report_context``.
 
         ``collections``: only in these; None = in all. ``prefix``: the path of the
-        filters in the request, for errors.
+        filters in the request, for errors. ``for_key``: the scope limits a key, which
+        may come before the first report of an organisation.
 
         Raises: InvalidRequestError: a field, type, value or collection is unknown, a
             list is empty, or no report can
@@ -94,7 +100,9 @@ class ScopeResolver:
                 raise InvalidRequestError.for_field(
                     f"{prefix}{field}", message, self._fields
                 )
-            conditions[field] = self._condition(f"{prefix}{field}", field, value)
+            name = f"{prefix}{field}"
+            is_new = for_key and field not in OWN_FIELDS
+            conditions[field] = self._condition(name, field, value, is_new=is_new)
         context = (
             self._of_context(*report_context) if report_context is not None else {}
         )
@@ -196,7 +204,12 @@ class ScopeResolver:
     def _values(self, field: str) -> Sequence[Value]:
         return self._catalog.values(field, self._limit or None)
 
-    def _condition(self, name: str, field: str, value: FilterValue) -> Condition:
+    def _condition(
+        self, name: str, field: str, value: FilterValue, *, is_new: bool = False
+    ) -> Condition:
+        """Return the condition of one field; ``is_new``: a text that no report has is
+        taken as it is.
+        """
         valid = self._values(field)
         if not isinstance(value, Mapping):
             values = [value] if isinstance(value, (str, int)) else list(value)
@@ -205,7 +218,8 @@ class ScopeResolver:
             return Values(
                 tuple(
                     dict.fromkeys(
-                        _valid_value(name, field, item, valid) for item in values
+                        _valid_value(name, field, item, valid, is_new=is_new)
+                        for item in values
                     )
                 )
             )
@@ -251,7 +265,9 @@ def _narrow(
         conditions[field] = common
 
 
-def _valid_value(name: str, field: str, value: Value, valid: Sequence[Value]) -> Value:
+def _valid_value(
+    name: str, field: str, value: Value, valid: Sequence[Value], *, is_new: bool
+) -> Value:
     """Return the value as the data spells it."""
     if field == "year":
         year = _year(name, value)
@@ -268,6 +284,8 @@ def _valid_value(name: str, field: str, value: Value, valid: Sequence[Value]) ->
     for candidate in valid:
         if str(candidate).casefold() == text.casefold():
             return candidate
+    if is_new:
+        return text
     code = country_code(text) if field == "country_name" else None
     for candidate in valid if code else ():
         if country_code(str(candidate)) == code:

@@ -16,6 +16,7 @@ from tests.app.web.knowledge import added, ended
 from tests.app.web.live import application
 from tests.conftest import KENYA_2023
 
+pytestmark = pytest.mark.extras("operator")
 FIELDS = "tenant_id,country_name,year,document_name,type"
 QUESTION = {"query": "What is the population growth rate of Kenya?"}
 
@@ -35,18 +36,24 @@ class Tenants:
 @pytest.fixture
 def tenants(settings: Settings) -> Iterator[Tenants]:
     with application(settings.override(access="keys", filter_fields=FIELDS)) as app:
-        acme = client_of(app, "acme")
-        globex = client_of(app, "globex")
+        keys = app.extensions["services"].storage.keys
+        owner = client_with_secret(app, keys.create("owner", "admin")[1])
+        acme, globex = client_of(app, owner, "acme"), client_of(app, owner, "globex")
         (of_acme,) = added(acme, ("kenya.md", KENYA_2023))
         (of_globex,) = added(globex, ("kenya.md", KENYA_2023.replace("2.09", "2.19")))
-        yield Tenants(app, acme, globex, client_of(app), of_acme, of_globex)
+        yield Tenants(app, acme, globex, owner, of_acme, of_globex)
 
 
-def client_of(app: Flask, tenant: str = "") -> FlaskClient:
-    """Return a client with a key of an organisation, "" = of all."""
-    keys = app.extensions["services"].storage.keys
-    filters = {"tenant_id": [tenant]} if tenant else {}
-    _, secret = keys.create(tenant or "owner", "admin", filters=filters)
+def client_of(app: Flask, owner: FlaskClient, tenant: str) -> FlaskClient:
+    """Return a client with a key of an organisation that may have no report yet."""
+    limit = {"tenant_id": [tenant]}
+    body = {"name": tenant, "role": "admin", "filters": limit}
+    created = owner.post("/api/keys", json=body)
+    assert created.status_code < 300, created.text
+    return client_with_secret(app, created.get_json()["secret"])
+
+
+def client_with_secret(app: Flask, secret: str) -> FlaskClient:
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {secret}"
     return client
@@ -96,3 +103,10 @@ def test_the_index_is_filtered_by_the_organisation_and_has_no_graph() -> None:
     fields: list[Any] = index_plans(settings, {"": 4})[0].definition["fields"]
     assert fields[0]["indexingMethod"] == "flat"
     assert {"type": "filter", "path": "tenant_id"} in fields
+
+
+def test_a_key_for_another_organisation_is_not_created(tenants: Tenants) -> None:
+    body = {"name": "spy", "filters": {"tenant_id": ["acme"]}}
+    assert tenants.globex.post("/api/keys", json=body).status_code == 400
+    misspelt = {"name": "office", "filters": {"country_name": ["Keniya"]}}
+    assert tenants.owner.post("/api/keys", json=misspelt).status_code == 400

@@ -244,7 +244,7 @@ class SearchServer:
 
     def _create_indexes(self, command: Json) -> Json:
         name = command["createIndexes"]
-        made = self._indexes.setdefault(name, [])
+        made = self._indexes.setdefault(f"{command['$db']}.{name}", [])
         database = self.client.get_database(command["$db"])
         is_new = name not in database.list_collection_names()
         if is_new:
@@ -256,7 +256,8 @@ class SearchServer:
 
     def _list_indexes(self, command: Json) -> Json:
         of_id = {"v": 2, "key": {"_id": 1}, "name": "_id_"}
-        rows = [of_id, *self._indexes.get(command["listIndexes"], [])]
+        name = f"{command['$db']}.{command['listIndexes']}"
+        rows = [of_id, *self._indexes.get(name, [])]
         return self._cursor(command, rows, len(rows))
 
     def _create_search_indexes(self, command: Json) -> Json:

@@ -110,7 +110,9 @@ def create(
                 "--filter", f"{each!r} should be FIELD=VALUE."
             )
         chosen.setdefault(field.strip(), []).append(value.strip())
-    scope = services.storage.scopes.resolve(chosen, None, collections or None)
+    scope = services.storage.scopes.resolve(
+        chosen, None, collections or None, for_key=True
+    )
     prepare_database(services.storage)
     key, secret = services.storage.keys.create(
         name, role, filters=scope.to_json(), collections=scope.collections, **most

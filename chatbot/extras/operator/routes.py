@@ -86,7 +86,7 @@ def create_key(body: NewKey) -> Json:
     """Create an API key. This answer alone has its secret: only a digest is stored."""
     who = caller()
     storage = services().storage
-    scope = library().scopes.resolve(body.filters, None, body.collections)
+    scope = library().scopes.resolve(body.filters, None, body.collections, for_key=True)
     tokens, requests = (
         (who.daily_tokens, who.key.requests_per_minute) if who.key else (None, None)
     )
