@@ -424,7 +424,7 @@ class Settings(BaseModel):
     """Largest file that is read, in megabytes."""
     ingestion_workers: int = Field(2, ge=1, le=16)
     """Files that one process ingests at the same time, besides those that wait for
-    another server.
+    another server. All processes of a DATA_DIR together have as many readers.
     """
     ocr_pages: int = Field(100, ge=0)
     """Most pages of a file that OCR reads, with the extra ocr. 0: none."""
