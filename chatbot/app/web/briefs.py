@@ -5,19 +5,17 @@ as one (`conversations.py`). Here it is begun and its items are added and moved.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
 from ...answering.answer_card import card_of_table, numbered_card
 from ...answering.conversation import Saved
 from ...checking.citations import snippet_of
-from ...checking.wording import NUMBERS
 from ...database.core import Json
 from ...database.limits import made_by
-from ...database.repositories.briefs import BriefRepository
+from ...database.repositories.briefs import BriefRepository, ItemKind
 from ...database.repositories.conversations import Conversation
 from ...domain import Answer, Chunk, Citation, Scope
 from ...domain.chat import ScopeSummary, Trace
@@ -36,7 +34,6 @@ from .routes import Body, Views, answer_type, services
 briefs = Views("briefs", __name__)
 MAX_ITEMS: int = read_table(__package__, "limits")["brief_items"]["value"]
 MAX_TEXT_CHARACTERS: int = read_table(__package__, "limits")["brief_text"]["value"]
-ItemKind = Literal["answer", "chart", "passage", "text"]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, max_length=4_000)]
 Text = Annotated[
     str, StringConstraints(strip_whitespace=True, max_length=MAX_TEXT_CHARACTERS)
@@ -305,43 +302,3 @@ def _row(answer: Json | None, text: str) -> Json:
             for citation in answer["citations"]
         ]
     return row
-
-
-def number_sources(messages: Sequence[Json]) -> None:
-    """Number the passages that the items of a brief cite together, each passage once,
-    in the messages themselves.
-    """
-    numbers: dict[str, int] = {}
-    for message in messages:
-        answer = message.get("answer")
-        if not answer:
-            continue
-        new: dict[int, int] = {}
-        for citation in answer["citations"]:
-            number = numbers.setdefault(citation["chunk_id"], len(numbers) + 1)
-            new[citation["number"]] = number
-            citation["number"] = number
-        for figure in (*answer["figures"], *answer.get("card", {}).get("figures", ())):
-            figure["citation"] = new.get(figure["citation"])
-        for finding in answer["unsupported"]:
-            finding["numbers"] = [new[n] for n in finding["numbers"] if n in new]
-        _renumber(answer, new)
-        message["content"] = answer["response"]
-
-
-def _renumber(answer: Any, new: Mapping[int, int]) -> None:
-    """Write new numbers into the text of an answer, and move its marks with it."""
-    response = answer["response"]
-    pieces = []
-    end = 0
-    moves: list[tuple[int, int]] = []
-    for cited in NUMBERS.finditer(response):
-        # A number without a passage must not become that of another's.
-        shown = re.sub(r"\d+", lambda one: str(new.get(int(one[0]), "?")), cited[0])
-        pieces += [response[end : cited.start()], shown]
-        end = cited.end()
-        moves.append((end, len(shown) - len(cited[0])))
-    answer["response"] = "".join([*pieces, response[end:]])
-    for mark in answer.get("marks", ()):
-        for name in ("start", "end"):
-            mark[name] += sum(by for place, by in moves if place <= mark[name])

@@ -17,6 +17,7 @@ from ...answering.conversation import Saved
 from ...checking.citations import snippet_of
 from ...database.core import Json
 from ...database.repositories.answers import Feedback, Rating, Reason
+from ...database.repositories.briefs import ItemKind
 from ...database.repositories.conversations import (
     BRIEF,
     Begun,
@@ -42,7 +43,7 @@ from ...domain.json import to_json
 from ...domain.validation import NOT_BLANK
 from .access import library
 from .asking import STREAM, stream_response
-from .briefs import ItemKind, number_sources
+from .brief_sources import number_sources
 from .callers import caller
 from .exports import conversation_response
 from .files import DOCX, XLSX

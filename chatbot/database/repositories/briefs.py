@@ -7,6 +7,7 @@ shared, deleted and purged as conversations are; only their order is their own.
 
 import uuid
 from collections.abc import Sequence
+from typing import Literal
 
 from ...domain.errors import NotFoundError
 from ..core import Database, Json
@@ -19,6 +20,9 @@ from .conversations import (
     title_of,
     visible,
 )
+
+ItemKind = Literal["answer", "chart", "passage", "text"]
+"""What an item of a brief was made from."""
 
 
 class BriefRepository:

@@ -2,7 +2,6 @@
  * A brief on the page: its items in their order, words of one's own, and its files. It
  * is a conversation that nothing is asked in.
  */
-import { openAgain } from "./conversation.js";
 import { offerUndo } from "./overlays.js";
 import { chooseBrief, pin } from "./pin.js";
 import { store } from "./store.js";
@@ -38,7 +37,8 @@ function iconButton(name, label, act) {
 /** Show the brief again as the server numbers it, with the focus on a button. */
 async function showAgain(itemId, name) {
   const { scrollY } = window;
-  await openAgain();
+  store.emit("openAgain");
+  await store.visit.loaded;
   const turn = store.turns.find(({ messageId }) => messageId === itemId);
   const button = turn?.node.querySelector(`[data-act=${name}]:not([disabled])`);
   (button ?? turn?.node.querySelector("[data-act]") ?? byId("brief-add")).focus({

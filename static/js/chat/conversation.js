@@ -334,11 +334,10 @@ async function open(id) {
 }
 
 /** Show the conversation again, as it is stored now. */
-export async function openAgain() {
+store.on("openAgain", () => {
   empty();
   store.visit.loaded = load();
-  await store.visit.loaded;
-}
+});
 
 /** Open a shared conversation, read only. */
 export function openShared(token) {

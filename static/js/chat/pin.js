@@ -25,7 +25,7 @@ async function beginBrief() {
 }
 
 /** @type {Promise<any>} the item that is added now */
-let adding = Promise.resolve();
+let pending = Promise.resolve();
 
 /**
  * Add an item, as the API takes it, after those that are being added: the first of two
@@ -33,8 +33,8 @@ let adding = Promise.resolve();
  * @returns {Promise<{brief: string, message_id: string}>}
  */
 export function pin(body, brief = "") {
-  const added = adding.then(() => addTo(brief || localStorage.getItem(BRIEF), body));
-  adding = added.catch(() => null);
+  const added = pending.then(() => addTo(brief || localStorage.getItem(BRIEF), body));
+  pending = added.catch(() => null);
   return added;
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.app.web.briefs import number_sources
+from chatbot.app.web.brief_sources import number_sources
 from tests.app.web.conftest import error_of, fields_of
 from tests.conftest import KENYA_2023, AddReport
 
