@@ -191,7 +191,7 @@ def test_every_script_of_the_pages_is_loaded(
     browser, problems = page
     loaded: set[str] = set()
     browser.on("request", lambda request: loaded.add(request.url.partition("/js/")[2]))
-    for path in ("/docs", "/documents", "/operator", "/explore", "/"):
+    for path in ("/docs", "/documents", "/operator", "/explore", "/collection", "/"):
         browser.goto(f"{address}{path}")
         browser.wait_for_load_state("networkidle")
     for script in ON_DEMAND:
