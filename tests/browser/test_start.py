@@ -150,6 +150,48 @@ def test_little_script_is_needed_to_begin(page: Page, address: str) -> None:
     assert sum(len(asset_bytes(name)) for name in own) <= 46_000
 
 
+def test_little_is_asked_for_to_begin_and_for_the_first_answer(
+    launched: Browser, address: str
+) -> None:
+    """One sheet before anything is drawn, what the first screen shows asked for once;
+    the scripts of answers come when the page is quiet, and the question for the
+    stream and two more at most.
+    """
+    with watched(launched) as (page, problems):
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address)
+        expect(page.locator("#examples .example")).to_have_count(3)
+        page.wait_for_load_state("networkidle")
+        assert len([url for url in asked if url.endswith(".css")]) == 1
+        assert [url for url in asked if "/api/" in url and asked.count(url) > 1] == []
+        later = page.locator("link[rel=modulepreload][href$='/ways_on.js']")
+        expect(later).to_be_attached()
+        expect(page.locator("#answer-scripts")).to_have_js_property(
+            "content.childElementCount", 0
+        )
+        page.evaluate(
+            """() => {
+              window.asked = performance.now();
+              const observer = new MutationObserver(() => {
+                if (!document.querySelector(".answer-footer:not([hidden])")) return;
+                window.drawn ??= performance.now();
+              });
+              observer.observe(document, { subtree: true, attributes: true });
+            }"""
+        )
+        page.locator("#examples .example").first.click()
+        expect(page.locator(".further-question").first).to_be_visible()
+        until_drawn = page.evaluate(
+            """() => performance.getEntriesByType("resource")
+              .filter(({ startTime }) => asked < startTime && startTime < drawn)
+              .map(({ name }) => name)"""
+        )
+        assert [url for url in until_drawn if url.endswith("/api/chat")]
+        assert len(until_drawn) <= 3, until_drawn
+        assert problems == []
+
+
 def test_one_of_several_collections(launched: Browser, tmp_path: Path) -> None:
     made = create_app(small_settings(tmp_path, collections=KNOWLEDGE))
     for collection, country in (("papers", "Kenya"), ("news", "Mali")):

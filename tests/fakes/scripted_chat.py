@@ -16,7 +16,8 @@ from chatbot.app.web.middleware import SECURITY_HEADERS
 from chatbot.app.web.monitoring import NoObserver
 from chatbot.app.web.pages import assets, pages
 from chatbot.config.settings import Settings
-from chatbot.domain.documents import MEGABYTE
+from chatbot.domain.documents import MEGABYTE, Holdings
+from chatbot.domain.scope import Scope
 from tests.app.web.live import served
 
 Json = dict[str, Any]
@@ -66,6 +67,16 @@ LOOKUPS: dict[str, Json] = {
     },
 }
 END = object()
+
+
+class NoDocuments:
+    """The reports of pages that ask for nothing early."""
+
+    def index(self) -> "NoDocuments":
+        return self
+
+    def holdings(self, scope: Scope) -> Holdings:
+        return Holdings()
 
 
 def source(number: int, country: str = "Kenya", year: int = 2023) -> Json:
@@ -165,7 +176,8 @@ class ScriptedChat:
 
     def _add_lookups(self, app: Flask) -> None:
         for path, found in LOOKUPS.items():
-            app.get(path, endpoint=path)(lambda found=found, **values: jsonify(found))
+            name = "catalog.list_facets" if path == "/api/facets" else path
+            app.get(path, endpoint=name)(lambda found=found, **values: jsonify(found))
 
         @app.get("/api/chunks/<chunk_id>/further")
         def further(chunk_id: str) -> Response:
@@ -197,6 +209,7 @@ class ScriptedChat:
             ),
             storage=SimpleNamespace(cookie_secret=b"of this test"),
             runtime=SimpleNamespace(embedder=SimpleNamespace(multilingual=True)),
+            reader=lambda limit: SimpleNamespace(documents=NoDocuments()),
         )
         app.extensions["observer"] = NoObserver()
         app.extensions["services"] = services

@@ -26,7 +26,8 @@ from flask import (
 from ...answering.indicators import IndicatorCatalog
 from ...config import STATIC, TEMPLATES
 from ...domain.chat import QUERY_CHARACTERS
-from ...domain.errors import NotFoundError
+from ...domain.errors import DatabaseError, NotFoundError
+from ...domain.scope import Scope
 from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
 from ...library.loaders import ARCHIVE, suffixes
 from .access import library
@@ -45,6 +46,7 @@ MIN_COMPRESSED_BYTES on.
 """
 MIN_COMPRESSED_BYTES = 1_000
 _IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*"(\.{1,2}/[^"]+)"', re.MULTILINE)
+_SHEET = re.compile(r'^@import "([\w-]+\.css)";$', re.MULTILINE)
 
 CHOICES: dict[str, Any] = tomllib.loads((TEMPLATES / "choices.toml").read_text("utf-8"))
 """Words of the modes."""
@@ -158,11 +160,13 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
 
     reports = services().settings.language
     is_read = runtime.embedder.multilingual or CODES.get(reports, ENGLISH) == language()
+    is_counted = not shared and may_read()
     page = render_template(
         "chat.html",
         shared=shared,
         embedded=embedded,
-        counts_library=not shared and may_read(),
+        counts_library=is_counted,
+        has_reports=is_counted and _has_reports(),
         modes=[
             choice(name)
             for name in dict.fromkeys([*CHOICES["modes"], *usable])
@@ -176,6 +180,18 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         longest_question=QUERY_CHARACTERS,
     )
     return make_response(page)
+
+
+def _has_reports() -> bool:
+    """Return whether the caller finds any report that can be asked: what the first
+    screen then shows is fetched early. Without a database the page opens all the same,
+    and its requests say what is wrong.
+    """
+    try:
+        holdings = library().reader.documents.index().holdings(Scope())
+    except DatabaseError:
+        return False
+    return holdings.ready > 0
 
 
 @pages.get("/documents", about=PAGE)
@@ -243,11 +259,12 @@ def address_of(filename: str) -> str:
 
 @assets.app_template_global("imported")
 @cache
-def imported(filename: str) -> list[str]:
-    """Return the scripts that a script imports, and those that they import: named in
-    the page, they all load at once instead of one level after the other.
+def imported(filename: str, *more: str) -> list[str]:
+    """Return the scripts that a script imports, ``more`` that it loads itself, and
+    those that they import: named in the page, they all load at once instead of one
+    level after the other.
     """
-    scripts = [filename]
+    scripts = [filename, *more]
     for name in scripts:
         folder = posixpath.dirname(name)
         for target in _IMPORT.findall((STATIC / name).read_text("utf-8")):
@@ -302,5 +319,11 @@ def _files() -> frozenset[str]:
 
 @cache
 def asset_bytes(filename: str) -> bytes:
-    """Return a text file of the page as it is sent, compressed once."""
-    return gzip.compress((STATIC / filename).read_bytes(), compresslevel=9, mtime=0)
+    """Return a text file of the page as it is sent, compressed once: a sheet with those
+    that it imports in their places.
+    """
+    text = (STATIC / filename).read_text("utf-8")
+    if filename.endswith(".css"):
+        folder = (STATIC / filename).parent
+        text = _SHEET.sub(lambda name: (folder / name[1]).read_text("utf-8"), text)
+    return gzip.compress(text.encode(), compresslevel=9, mtime=0)

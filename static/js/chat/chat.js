@@ -3,6 +3,7 @@ import { wireAttachments } from "./attachments.js";
 import { focusComposer, showReason, wireComposer } from "./composer.js";
 import {
   askBelow,
+  fetchTurns,
   loadTurns,
   newChat,
   openShared,
@@ -40,6 +41,8 @@ function wirePins() {
   );
 }
 
+/** Without a new file for so long the page is complete. */
+const QUIET_MS = 2000;
 const ALT_KEYS = ["ArrowUp", "ArrowDown", "Enter"];
 
 /** Lead keys to the answers; what they do is loaded with the first. */
@@ -90,6 +93,23 @@ function wireStop() {
     },
     { capture: true },
   );
+}
+
+/**
+ * Fetch what shows answers when nothing has come for a while: a question then waits for
+ * no script. Nobody's data is spent on it who saves them.
+ */
+function fetchAhead() {
+  if (/** @type {any} */ (navigator).connection?.saveData) return;
+  let timer = 0;
+  const observer = new PerformanceObserver(() => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      observer.disconnect();
+      fetchTurns().catch(() => {}); // the question fetches it
+    }, QUIET_MS);
+  });
+  observer.observe({ type: "resource", buffered: true });
 }
 
 async function start() {
@@ -152,6 +172,7 @@ async function start() {
   });
   focusComposer();
   showAddress();
+  fetchAhead();
   if (await watchIndexing()) countScope();
 }
 

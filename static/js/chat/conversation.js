@@ -163,11 +163,30 @@ async function answer(turn, start) {
   returnToComposer();
 }
 
+/**
+ * Fetch the scripts that show answers, all at once, and have the browser read them. It
+ * keeps a script that it could not load as one that fails, so that each is fetched
+ * before it is imported.
+ */
+export async function fetchTurns() {
+  const links = [...byId("answer-scripts").content.children];
+  await Promise.all(
+    links.map(async (link) => {
+      const response = await fetch(link.getAttribute("href"), { priority: "low" });
+      if (!response.ok) throw unreachable();
+      await response.arrayBuffer();
+      document.head.append(link);
+    }),
+  );
+}
+
 /** Load what shows answers; a page without a question needs none of it. */
 export const loadTurns = () =>
-  import("./turn.js").catch(() => {
-    throw unreachable();
-  });
+  fetchTurns()
+    .then(() => import("./turn.js"))
+    .catch(() => {
+      throw unreachable();
+    });
 
 /** Remove this turn and all after it. */
 const dropFrom = (turn) =>

@@ -2,7 +2,6 @@
  * A map of the world with the figures of a chart: the larger a figure, the darker its
  * country.
  */
-import "../../vendor/topojson-client-3.1.0.js";
 import { shape } from "./charts.js";
 import { getJson } from "../common/api.js";
 import { element } from "../common/dom.js";
@@ -17,7 +16,6 @@ const COUNTRIES = 1000;
 const STRETCH = 1.15;
 const MIN_DEGREES = 40;
 const MARGIN = 0.08;
-const topojson = /** @type {any} */ (globalThis).topojson;
 
 /**
  * Return the rings of a country as points of the drawing. One across the date line goes
@@ -120,7 +118,9 @@ export async function mapOf(
   const [world, known] = await Promise.all([
     fetch(WORLD).then((response) => response.json()),
     countries ?? readCountries(),
+    import("../../vendor/topojson-client-3.1.0.js"),
   ]);
+  const { topojson } = /** @type {any} */ (globalThis);
   const codes = new Map(known.map(({ value, code }) => [value, code]));
   const figures = new Map(
     chart.series.map(({ subject, isChosen, points: [{ figure }] }) => [

@@ -48,9 +48,10 @@ class Scope extends EventTarget {
   }
 
   replace(filters) {
+    const before = this.query();
     for (const field of FIELDS)
       this.#chosen.set(field, new Set([filters[field] ?? []].flat().map(String)));
-    this.#changed();
+    if (this.query() !== before) this.#changed();
   }
 
   entries() {

@@ -8,6 +8,7 @@ import re
 from flask.testing import FlaskClient
 
 from chatbot.app.web.pages import version_of_files
+from chatbot.config import STATIC
 
 
 def test_what_the_page_names_is_kept_for_good(client: FlaskClient) -> None:
@@ -29,6 +30,19 @@ def test_a_file_of_another_version_is_asked_for_again(client: FlaskClient) -> No
         assert response.headers["Cache-Control"] == "no-cache"
     assert client.get("/static/v/older/js/chat/none.js").status_code == 404
     assert client.get("/static/v/older/../../README.md").status_code == 404
+
+
+def test_a_sheet_is_sent_with_those_that_it_imports(client: FlaskClient) -> None:
+    folder = STATIC / "css"
+    names = re.findall('@import "(.+)";', (folder / "opening.css").read_text("utf-8"))
+    assert len(names) > 3
+    with client.get(
+        f"/static/v/{version_of_files()}/css/opening.css",
+        headers={"Accept-Encoding": "gzip"},
+    ) as sent:
+        text = gzip.decompress(sent.data).decode()
+    assert "@import" not in text
+    assert all((folder / name).read_text("utf-8") in text for name in names)
 
 
 def test_text_is_compressed(client: FlaskClient) -> None:
