@@ -6,31 +6,66 @@ so does "some 6".
 import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from typing import NamedTuple, Self
 
 from ..domain.tables import Texts
+from ..language.analysis import LETTERS_PATTERN
 from ..language.characters import lowered
-from ..language.figures import ONES, RANGE, TENS, Figure, figures, unify_signs
+from ..language.figures import (
+    ANY_SCALE,
+    CURRENCIES,
+    MONEY,
+    ONES,
+    RANGE,
+    SCALES,
+    TENS,
+    Figure,
+    figures,
+    unify_signs,
+)
 from ..language.reported_figures import bound_years
 from .wording import LIMITS, UNITS, pattern
 
-_SPELLINGS = [
-    (measure, size, spelling)
-    for measure, units in UNITS.items()
-    for spelling, size in units.items()
-]
-_SPELLINGS += [
-    ("share", 1 / Decimal(n), rf"(?:in|out of)(?: every)? (?:{n}|{word})")
+_PARTS = [
+    ("share", 1 / Decimal(n), rf"(?:in|out of)(?: every)? (?:{n}(?![.,]?\d)|{word})")
     for word, n in (ONES | TENS).items()
     if n > 1
 ]
 """One in three."""
+_ENDS_PART = (
+    r"(?=\s*(?:[^\w\s]|$)|\s(?:of|is|are|was|were|has|have|had|does|do|can|cannot)\b)"
+)
+"""Behind "one tonne in eight"; "5 people in 10 villages" is no part."""
+_SPELLINGS = [
+    *(
+        (of, size, rf"[a-z]+(?:-[a-z]+)? {spelling}{_ENDS_PART}")
+        for of, size, spelling in _PARTS
+    ),
+    *(
+        (measure, size, spelling)
+        for measure, units in UNITS.items()
+        for spelling, size in units.items()
+    ),
+    *_PARTS,
+]
 _GROUPS = [f"(?P<u{n}>{spelling})" for n, (_, _, spelling) in enumerate(_SPELLINGS)]
 _UNIT = re.compile(
     rf"[\s-]?(?:{'|'.join(_GROUPS)})"
     r"(?![\w²³]|(?<=0)[.,\s]?000)"
 )
 """Per 100,000 is not per 100."""
+_HEAD_UNIT = re.compile(
+    rf"(?P<start>^|[(\[,;:]\s?|\b(?:in|as) |(?<!\d )(?<!\d)(?=\b(?:{ANY_SCALE})\b))"
+    rf"(?P<money>(?:{MONEY})(?![a-z])\s?)?"
+    rf"(?P<scale>(?:{ANY_SCALE})\b\.?\s?)?(?:of |de )?"
+    rf"(?P<after>(?:{MONEY})(?![a-z]))?(?:{'|'.join(_GROUPS)})?"
+    r"(?![\w²³])(?:(?P<rate>\s?(?:per\b|/))|\s?(?:$|[()\[\],;:])|\sof\b)"
+)
+"""The unit in the heading of a column or row: "Exports ($ bn)", "Million tonnes of
+rice", "Area in sq km".
+"""
+_PER_HUNDRED = re.compile(r"\s(?=(?:per |/)\s?1[0,. ])")
 _OPEN_YEAR = pattern(r"\b{open_years}\W+(?:\w+\W+){0,2}$")
 _JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*")
 _OTHER_YEARS = re.compile(r"(?:\s*(?:-|/|,|to|and|or)\s*(?:19|20)\d\d)+")
@@ -49,7 +84,10 @@ _SHARE_UNIT = pattern(
 """Between two figures of which the second has the unit of both: "72.7 against 65.4
 years".
 """
-_LIST_SIGN = re.compile(r"\s*,\s*(?:and |or )?|\s+(?:and|or|und|y|e|et|o|ou)\s+")
+_LIST_SIGN = re.compile(
+    r"\s(?:[-+=]|(?:out )?of|against|versus|vs\.?)\s|\s*,\s*(?:and |or )?"
+    r"|\s+(?:and|or|und|y|e|et|o|ou)\s+"
+)
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 ROUGHLY = Decimal("0.05")
 """Largest relative error of a rounded number."""
@@ -65,6 +103,7 @@ word calls rounded.
 SMALL_COUNT = LIMITS["small_count"]
 MIN_YEAR = LIMITS["first_year"]
 HEDGE_CHARACTERS = LIMITS["hedge_characters"]
+HEADING_CHARACTERS = LIMITS["heading_characters"]
 EDITION_CHARACTERS = LIMITS["edition_characters"]
 
 
@@ -98,7 +137,8 @@ class Amount(NamedTuple):
     @property
     def base(self) -> Decimal:
         """The value that it most likely means, in the first unit of its measure."""
-        return max(self.figure.values, default=Decimal(0)) * (self.size or 1)
+        value = max(self.figure.values, key=abs, default=Decimal(0))
+        return value * (self.size or 1)
 
     def agrees(self, true: Self) -> bool:
         """Return whether it says the same as an amount of a passage: equal, rounded, or
@@ -197,6 +237,68 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     return result
 
 
+class HeadUnit(NamedTuple):
+    """The unit in the heading of a column or row of a table. ``measure``, ``size``: as
+    of `Amount`; ``scale``: 1,000,000 for "million".
+    """
+
+    measure: str
+    size: Decimal
+    scale: Decimal
+
+    def read(self, amount: Amount) -> Amount:
+        """Return a number of a cell that has no unit itself with this one, and a bare
+        one with the scale, too; another amount as it is.
+        """
+        figure = amount.figure
+        if amount.measure or figure.year or figure.word:
+            return amount
+        if figure.bare:
+            values = figure.values | {value * self.scale for value in figure.values}
+            figure = figure._replace(values=values, scaled=self.scale > 1)
+        return amount._replace(figure=figure, measure=self.measure, size=self.size)
+
+
+@lru_cache(maxsize=1_000)
+def head_unit(heading: str) -> HeadUnit | None:
+    """Return the unit that a heading gives to the numbers below or beside it."""
+    lower = lowered(unify_signs(heading[:HEADING_CHARACTERS]))
+    for rate in _PER_HUNDRED.finditer(lower):
+        match = _UNIT.match(lower, rate.start())
+        if match is not None and match.lastgroup is not None:
+            measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
+            return HeadUnit(measure, size, Decimal(1))
+    scales: list[Decimal] = []
+    units: list[tuple[str, Decimal]] = []
+    for match in _HEAD_UNIT.finditer(lower):
+        scale = SCALES.get((match["scale"] or "").strip(" .")) or Decimal(1)
+        money = (match["money"] or match["after"] or "").strip()
+        measure = ""
+        size = Decimal(1)
+        if money:
+            names = (name for name, of in CURRENCIES.items() if re.match(of, money))
+            measure = next(names, "")
+        for name, unit in match.groupdict().items():
+            if unit and name[1:].isdigit():
+                measure, size, _ = _SPELLINGS[int(name[1:])]
+        is_told = bool(match["start"].strip()) or scale > 1
+        if measure == "time" and not is_told:
+            # "Year" heads years.
+            continue
+        if match["rate"] and scale == 1:
+            # "People per sq km" has a unit of its own.
+            return None
+        if scale > 1:
+            scales.append(scale)
+        if measure:
+            units.append((measure, size))
+    if not units and not scales:
+        return None
+    # "Tons (millions)".
+    measure, size = next(iter(units), ("", Decimal(1)))
+    return HeadUnit(measure, size, next(iter(scales), Decimal(1)))
+
+
 def _unit_of(figure: Figure, lower: str) -> tuple[str, Decimal, int]:
     """Return the measure and size of a figure's unit, and where it ends."""
     if figure.unit == "%":
@@ -245,10 +347,12 @@ def _share_scales(in_order: list[Amount], lower: str) -> None:
             continue
         if not _LIST_SIGN.fullmatch(lower, figure.end, behind.start):
             continue
-        number = _DIGITS.search(behind.text)
-        if number is None or not Decimal(number[0]):
+        words = LETTERS_PATTERN.findall(lowered(behind.text))
+        named = (SCALES.get(word) for word in words)
+        number = Decimal((_DIGITS.search(behind.text) or "0")[0])
+        scale = next(filter(None, named), number and max(behind.values) / number)
+        if not scale:
             continue
-        scale = max(behind.values) / Decimal(number[0])
         values = figure.values | {value * scale for value in figure.values}
         figure = figure._replace(values=values, scaled=True)
         in_order[position] = amount._replace(figure=figure)

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from ..language.characters import lowered
 from ..language.figures import Figure
-from .amounts import HEDGE, NEAREST, PERCENT, Amount, rounds_to
-from .contradictions import FALLS, RISES
+from .amounts import BROADLY, HEDGE, NEAREST, PERCENT, Amount, rounds_to
+from .contradictions import ABOVE, BELOW, FALLS, RISES
 from .evidence import WORD, Evidence, PassageRow
-from .wording import BOUNDS, FRACTIONS, pattern, stem
+from .wording import BOUNDS, FRACTIONS, LIMITS, pattern, stem
 
 __all__ = [
     "A_SHARE",
@@ -29,16 +29,20 @@ __all__ = [
     "group_results",
     "is_result",
     "names_operation",
+    "operations_left",
     "operations_of",
     "pair_results",
     "proven_amount",
     "row_groups",
+    "said_sign",
 ]
 
 _SUMS = pattern(r"\b{sums}\b")
 _AVERAGES = pattern(r"\b{averages}\b")
 _DIFFERS = pattern(r"\b{differs}\b")
 _RESTS = pattern(r"\b{rests}\b")
+_MOVES_BY = pattern(r"\b{moves_by}\s+(?:{about}\s+|{over}\s+|{under}\s+)?$")
+BEFORE_CLAIM = LIMITS["hedge_characters"] * 2
 _POINTS = pattern(r"\s?\b{points}\b")
 _FRACTION = re.compile("|".join(f"({words})" for words in FRACTIONS))
 _FRACTION_VALUES = list(FRACTIONS.values())
@@ -74,6 +78,41 @@ def operations_of(words: str) -> frozenset[str]:
     return frozenset(operations)
 
 
+def operations_left(
+    operations: frozenset[str], claim: Amount, words: str
+) -> frozenset[str]:
+    """Return the operations that the words beside a claim leave: "+5 %" is no decrease,
+    "20 % of it" no change, and "fell by 20 %" no share.
+    """
+    lower = lowered(words)
+    before = lower[max(0, claim.figure.start - BEFORE_CLAIM) : claim.figure.start]
+    if before.endswith("+"):
+        operations -= {"decrease"}
+    elif claim.base < 0:
+        operations -= {"increase"}
+    if claim.measure != "share":
+        return operations
+    is_directed = len(operations & _CHANGES) == 1
+    is_moved = is_directed and _MOVES_BY.search(before)
+    is_part = lower.startswith(" of ", claim.end)
+    if is_part and not is_moved:
+        return operations - _CHANGES
+    if is_moved and not is_part:
+        return operations - {"ratio"}
+    return operations
+
+
+def said_sign(claim: Amount, words: str) -> int:
+    """Return 1 where words say that one thing is so much more than another ("5 km
+    longer than"), -1 where it is less, else 0.
+    """
+    behind = WORD.findall(lowered(words[claim.end :]))[: LIMITS["verb_distance"]]
+    if "than" not in behind:
+        return 0
+    compared = {stem(word) for word in behind[: behind.index("than")]}
+    return (not compared.isdisjoint(ABOVE)) - (not compared.isdisjoint(BELOW))
+
+
 def names_operation(words: str) -> bool:
     """Return whether a sentence says that it computes: "together", "more than"."""
     lower = lowered(words)
@@ -107,8 +146,13 @@ def proven_amount(
         if not value:
             return claim._replace(figure=figure)
         step = Decimal(1).scaleb(int(value.normalize().as_tuple().exponent))
+        if claim.measure == "share" and claim.size > PERCENT:
+            # "Three out of four" is closer than its digits say.
+            step = value * BROADLY
+            if all(abs(size - value) > step for size in exact):
+                continue
         comparable = [size for size in sizes if value / 2 <= size <= value * 2]
-        different = {size.quantize(step) for size in comparable}
+        different = {(size / step).to_integral_value() for size in comparable}
         if len(different) * step / value <= max_chance:
             return claim._replace(figure=figure)
     return None
@@ -168,23 +212,33 @@ def _ratios(
 
 
 def group_results(
-    claim: Amount, group: Sequence[Amount], operations: Collection[str]
+    claim: Amount,
+    group: Sequence[Amount],
+    operations: Collection[str],
+    no_parts: Collection[int] = (),
 ) -> set[Decimal]:
-    """Return what the figures of a group give, by pairs and all together."""
+    """Return what the figures of a group give, by pairs and all together. ``no_parts``:
+    the identities of those that are not the part of which a claim is the share.
+    """
     results: set[Decimal] = set()
     for first, second in permutations(group, 2):
         for operation, result in pair_results(claim, first, second):
+            if operation == "ratio" and id(first) in no_parts:
+                continue
             if operation in operations:
                 results.add(result)
-    if "rest" in operations and claim.size == PERCENT:
+    if "rest" in operations and claim.measure == "share":
         results |= {1 - amount.base for amount in group if amount.measure == "share"}
     if len(group) > 1 and all(amount.measure == group[0].measure for amount in group):
-        results |= _results_of_all(claim, group, operations)
+        results |= _results_of_all(claim, group, operations, no_parts)
     return results
 
 
 def _results_of_all(
-    claim: Amount, group: Sequence[Amount], operations: Collection[str]
+    claim: Amount,
+    group: Sequence[Amount],
+    operations: Collection[str],
+    no_parts: Collection[int],
 ) -> set[Decimal]:
     """Return what the figures of a group, all of one measure, give together."""
     results: set[Decimal] = set()
@@ -201,7 +255,8 @@ def _results_of_all(
     # One of them may be the total already.
     whole = largest if abs(total - 2 * largest) * 100 <= largest else total
     if whole and claim.measure == "share" and "ratio" in operations:
-        results |= {base / whole for base in bases}
+        parts = [amount.base for amount in group if id(amount) not in no_parts]
+        results |= {part / whole for part in parts}
     return results
 
 

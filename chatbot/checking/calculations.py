@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from ..language.characters import lowered
 from ..language.figures import Figure, figures
 from .amounts import Amount, amounts, is_of_edition
 from .arithmetic import (
@@ -13,19 +14,23 @@ from .arithmetic import (
     as_points,
     fractions,
     group_results,
+    is_result,
     names_operation,
+    operations_left,
     operations_of,
     proven_amount,
     row_groups,
+    said_sign,
 )
 from .clauses import Clause
 from .contradictions import Defect
 from .evidence import Evidence, PassageRow, Sentence, is_supported
 from .foreign import Headings
-from .wording import BOUNDS, LIMITS
+from .wording import BOUNDS, LIMITS, pattern
 
 __all__ = ["MAX_CELLS", "Calculations", "is_undecided"]
 
+_COMPARES = pattern(r"\b{compares}\b")
 MAX_CELLS = LIMITS["cells"]
 MAX_NAMED = LIMITS["named_figures"]
 MAX_CARRIED = LIMITS["carried_figures"]
@@ -82,8 +87,13 @@ class Calculations:
         self._terms_of.clear()
 
     def carry_computed(self, computed: Iterable[Amount]) -> None:
-        """Keep figures that are calculated themselves, with their exact values."""
-        self._computed = [*self._computed, *computed][-MAX_CARRIED:]
+        """Keep figures that are calculated themselves, with their exact values. Many
+        shares do not displace the total that they are of.
+        """
+        known = [*self._computed, *computed]
+        shares = [amount for amount in known if amount.measure == "share"]
+        others = [amount for amount in known if amount.measure != "share"]
+        self._computed = [*shares[-MAX_CARRIED:], *others[-MAX_CARRIED:]]
         self._terms_of.clear()
 
     def result(
@@ -95,7 +105,9 @@ class Calculations:
         if claim.figure.year:
             return None
         terms = self._terms(clause, cited)
-        operations = terms.operations
+        if not self._fits_order(clause, claim):
+            return None
+        operations = operations_left(terms.operations, claim, clause.words)
         plain = claim
         points = as_points(claim, clause.words)
         if points is not None:
@@ -105,8 +117,7 @@ class Calculations:
             # Points may be those of an index.
             has_share = any(amount.measure == "share" for amount in group)
             meant = claim if has_share else plain
-            results = group_results(meant, group, operations)
-            proven = proven_amount(meant, results, is_named=True)
+            proven = self._proven(clause, meant, group, operations, is_named=True)
             if proven is not None:
                 return proven
         # A sentence that names what it compares means no other figures, and the figure
@@ -121,10 +132,74 @@ class Calculations:
         is_points = points is not None
         if not is_points and any(source.amounts_like(claim) for source in cited):
             return None
-        return self._of_passages(claim, terms, operations, cited, is_points=is_points)
+        return self._of_passages(
+            clause, claim, terms, operations, cited, is_points=is_points
+        )
+
+    def _fits_order(self, clause: Clause, claim: Amount) -> bool:
+        """Return whether two figures around their difference are as a sentence says:
+        "3.4 %, .8 points more than the 2.6 % of 2016".
+        """
+        sign = said_sign(claim, clause.words)
+        at = clause.sentence.find(clause.words.strip())
+        if not sign or at < 0:
+            return True
+        meant = as_points(claim, clause.words) or claim
+        at += claim.figure.start
+        named = self._named_in(clause.sentence)
+        orders: set[bool] = set()
+        for left in named:
+            for right in named:
+                if left.figure.start < at < right.figure.start:
+                    difference = left.base - right.base
+                    if left.measures_as(right) and is_result(meant, difference):
+                        orders.add(difference * sign > 0)
+        return orders != {False}
+
+    def _proven(
+        self,
+        clause: Clause,
+        claim: Amount,
+        group: Sequence[Amount],
+        operations: Collection[str],
+        *,
+        is_named: bool,
+    ) -> Amount | None:
+        """Return a claim that a group of figures gives, with the exact value. A share
+        is none of a row beside the one that the sentence names.
+        """
+        results = group_results(claim, group, operations)
+        proven = proven_amount(claim, results, is_named=is_named)
+        if proven is None or claim.measure != "share" or "ratio" not in operations:
+            return proven
+        others = [id(one) for one in group if self._is_of_another(one, clause.sentence)]
+        if not others:
+            return proven
+        results = group_results(claim, group, operations, others)
+        return proven_amount(claim, results, is_named=is_named)
+
+    def _is_of_another(self, amount: Amount, sentence: str) -> bool:
+        """Return whether a sentence names another row than those of a figure."""
+        if _COMPARES.search(lowered(sentence)):
+            return False
+        keys = Sentence(sentence, []).labels
+        rows: list[PassageRow | None] = []
+        for source in self.evidence:
+            alike = source.row_of.get(id(amount))
+            if alike is not None:
+                rows = [alike]
+                break
+            stated = source.amounts_like(amount)
+            rows += [source.row_of.get(id(one)) for one in stated]
+        if not rows:
+            return False
+        return all(
+            row and row.label and self.headings.name_sibling(row, keys) for row in rows
+        )
 
     def _of_passages(
         self,
+        clause: Clause,
         claim: Amount,
         terms: _Terms,
         operations: frozenset[str],
@@ -143,8 +218,7 @@ class Calculations:
             is_pair = len(group) == 2 and bool(claim.measure)
             is_named = kind == "pair" or (kind == "meant" and len(group) == 2)
             is_named |= kind in ("series", "since") and (is_points or is_pair)
-            results = group_results(claim, group, allowed)
-            proven = proven_amount(claim, results, is_named=is_named)
+            proven = self._proven(clause, claim, group, allowed, is_named=is_named)
             if proven is not None:
                 return proven
         return proven_amount(claim, self._with_computed(claim, operations, cited))

@@ -3,6 +3,7 @@ clause itself and of its passages: "rose from 7.7 % to 6.9 %", "men live longer 
 women".
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise, permutations, takewhile
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from .evidence import (
     label_key,
 )
 from .foreign import Headings
-from .wording import LIMITS, pattern, stems
+from .wording import LIMITS, pattern, stem, stems
 
 __all__ = ["MAX_FIGURES", "wrong_changes"]
 
@@ -28,6 +29,7 @@ _UNCHANGED = pattern(r"\b{unchanged}\b")
 _FACTORS = {"doubl": 2.0, "tripl": 3.0, "quadrupl": 4.0, "halv": 0.5}
 _CHANGES = ABOVE | BELOW | _FACTORS.keys() | {"chang", "unchang", "same"}
 _MOVES = RISES | FALLS | _FACTORS.keys()
+_UP_TO_THAN = re.compile(r"((?:\s\w+){1,3}?) than\b")
 _HIGHEST = stems("highest")
 _LOWEST = stems("lowest")
 _GOALS = frozenset(["to", "at"])
@@ -42,12 +44,13 @@ _InOrder = tuple[Amount, Amount]
 class _Change(NamedTuple):
     """A change or comparison that a clause states. Of its two values, the first is the
     earlier or the left one; the second is greater (``sign`` 1), less (-1), the same, or
-    so many times the first.
+    so many times the first, or more (``is_more``).
     """
 
     sign: int
     is_same: bool = False
     factor: float | None = None
+    is_more: bool = False
 
     def fits(self, first: float, last: float) -> bool:
         if self.is_same and first != last:
@@ -59,7 +62,8 @@ class _Change(NamedTuple):
         if self.factor is None or first <= 0:
             return True
         if self.factor > 1:
-            return last / first >= self.factor * (1 - FACTOR_SHARE)
+            least = self.factor * (1 if self.is_more else 1 - FACTOR_SHARE)
+            return last / first >= least
         return last / first <= self.factor * (1 + FACTOR_SHARE)
 
 
@@ -81,7 +85,7 @@ def wrong_changes(
     change = _stated_change(clause)
     are_two_same = change.is_same and len(compared) == 2
     between_figures = change._replace(sign=0, is_same=are_two_same)
-    yield from _turned_pairs(tokens, compared, between_figures)
+    yield from _turned_pairs(clause.text, tokens, compared, between_figures)
     yield from _turned_prose(clause, cited)
     if positions and not _is_goal(tokens, positions):
         return
@@ -99,10 +103,13 @@ def wrong_changes(
 
 def _stated_change(clause: Sentence) -> _Change:
     is_same = _UNCHANGED.search(lowered(clause.text)) is not None
-    factor = None
-    for token in reversed(clause.tokens):
-        factor = _FACTORS.get(token.key, factor)
-    return _Change(_sign(clause.tokens), is_same, factor)
+    for position, token in enumerate(clause.tokens):
+        if token.key in _FACTORS:
+            before = [one.key for one in clause.tokens[max(0, position - 2) : position]]
+            is_more = before[-1:] == ["over"] or before == ["more", "than"]
+            factor = _FACTORS[token.key]
+            return _Change(_sign(clause.tokens), is_same, factor, is_more)
+    return _Change(_sign(clause.tokens), is_same)
 
 
 def _is_goal(tokens: Sequence[Token], positions: Sequence[int]) -> bool:
@@ -140,7 +147,7 @@ def _sign(
 
 
 def _turned_pairs(
-    tokens: Sequence[Token], positions: Sequence[int], change: _Change
+    text: str, tokens: Sequence[Token], positions: Sequence[int], change: _Change
 ) -> Iterator[Defect]:
     """Yield the second of two figures that do not change as the clause says: "rose from
     7.7 % to 6.9 %".
@@ -154,13 +161,25 @@ def _turned_pairs(
         until = position + 1
         if not first or not second or not _are_comparable(first, second):
             continue
-        if _begins_span(tokens, next_position):
+        if _begins_span(tokens, next_position) or _is_difference(
+            text[first.end : second.figure.start]
+        ):
             continue
         sign, orders = _orders(before, first, between, second)
         if change.is_same:
             orders |= {(first, second)}
         if not all(_fits(change._replace(sign=sign), *order) for order in orders):
             yield Defect("direction", tokens[next_position].text)
+
+
+def _is_difference(gap: str) -> bool:
+    """Return whether the figure before these words says by how much another is more or
+    less: "900 km more than".
+    """
+    left = _UP_TO_THAN.match(lowered(gap))
+    if left is None:
+        return False
+    return not (ABOVE | BELOW).isdisjoint(map(stem, left[1].split()))
 
 
 def _begins_span(tokens: Sequence[Token], position: int) -> bool:

@@ -7,8 +7,10 @@ difference that changes the meaning counts (`contradictions`). A figure that is 
 converted or calculated from cited figures is supported. In doubt nothing is marked.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 
 from ..domain import Citation, Context, Passage, Question
@@ -19,7 +21,7 @@ from ..language.characters import lowered
 from ..language.figures import comma_decimals
 from ..language.sentences import sentences
 from ..language.statements import statements
-from .amounts import Amount, amounts
+from .amounts import Amount, HeadUnit, amounts
 from .calculations import MAX_CELLS
 from .clause_checks import ClauseChecker
 from .clauses import Clause, clauses, marks_in
@@ -38,6 +40,7 @@ from .wording import (
 )
 
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
+_SUM = pattern("{sums}")
 SNIPPET_CHARACTERS = 400
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
@@ -244,19 +247,39 @@ def _cells_of(
     everywhere = list(evidence.values())
     figures_of: dict[CellPlace, Amount] = {}
     copied: set[CellPlace] = set()
+    sums: dict[CellPlace, bool] = {}
+    scales = defaultdict[int, Decimal](lambda: Decimal(1))
     for clause in in_order:
-        if clause.place is None or len(figures_of) == MAX_CELLS:
+        cell = clause.cell
+        if cell is None or len(figures_of) == MAX_CELLS:
             continue
-        text = without_numbers(clause.text)
-        values = [one for one in amounts(text, comma=comma) if not one.figure.year]
+        start = len(cell.headings)
+        values = [
+            one
+            for one in clause.amounts(clause.words, comma=comma)
+            if one.figure.start >= start and not one.figure.year
+        ]
         if len(values) != 1:
             continue
-        place = CellPlace(*clause.place)
+        place = CellPlace(*cell.place)
+        if _SUM.fullmatch(lowered(cell.column)):
+            sums[place] = False
+        if _SUM.fullmatch(lowered(cell.row)):
+            sums[place] = True
         figures_of[place] = values[0]
         cited = [evidence[number] for number in clause.numbers if number in evidence]
-        if is_supported(values[0], cited or everywhere):
+        is_count = values[0].figure.bare and not values[0].measure
+        if clause.unit is not None:
+            scales[place.table] = max(clause.unit.scale, scales[place.table])
+        # Any passage has some small number.
+        if is_supported(values[0], cited if is_count else cited or everywhere):
             copied.add(place)
-    return check_cells(figures_of, copied)
+    for place, figure in figures_of.items():
+        if place not in copied:
+            # A column that is computed may lack the scale of the others.
+            unit = HeadUnit("", Decimal(1), scales[place.table])
+            figures_of[place] = unit.read(figure)
+    return check_cells(figures_of, copied, sums)
 
 
 def _is_answered(

@@ -21,7 +21,7 @@ from ..language.figures import (
     figures,
     unify_signs,
 )
-from .amounts import SMALL_COUNT, Amount, amounts
+from .amounts import SMALL_COUNT, Amount
 from .calculations import MAX_CELLS, Calculations
 from .clauses import STOPS, Clause
 from .columns import CheckedCells
@@ -97,9 +97,10 @@ class ClauseChecker:
 
     def check(self, clause: Clause) -> tuple[Unsupported, list[Defect]] | None:
         """Return what the clause lacks, in total and one by one, or None."""
-        if clause.place in self._cells.proven:
+        place = clause.cell and clause.cell.place
+        if place in self._cells.proven:
             return None
-        if clause.place in self._cells.wrong:
+        if place in self._cells.wrong:
             figure = Defect("figure", without_numbers(clause.text).strip())
             lacking = Unsupported(clause.text, clause.numbers, (figure.text,))
             return lacking, [figure]
@@ -151,7 +152,7 @@ class ClauseChecker:
         if is_quotation:
             # What is quoted as the passage has it is right, also its decimal marks.
             words = without_quotations(words)
-        claimed = amounts(words, comma=self._comma)
+        claimed = clause.amounts(words, comma=self._comma)
         missing, supported = self._missing_figures(clause, claimed, cited)
         missing += self._calculations.wrong_fractions(clause, claimed, cited)
         defects = ClauseDefects(missing, [Defect("quotation", one) for one in invented])
@@ -194,7 +195,7 @@ class ClauseChecker:
         """Return the other names that no passage has, else whether no passage has
         anything of the clause. ``has_all``: the passages have all its figures.
         """
-        if not clause.is_cell:
+        if clause.cell is None:
             names = [Defect("name", text) for text in self._foreign.names(sentence)]
             if names:
                 return names
@@ -223,7 +224,7 @@ class ClauseChecker:
                 continue
             if _is_claim(amount, words, in_dates):
                 unproven.append(amount)
-        unproven = self._in_no_reading(words, unproven, cited)
+        unproven = self._in_no_reading(clause, unproven, cited)
         if len(unproven) <= MAX_MISSING:
             unproven = self._not_proven(clause, unproven, cited)
         self._calculations.carry(supported)
@@ -235,7 +236,7 @@ class ClauseChecker:
         return list(by_text.values()), texts
 
     def _in_no_reading(
-        self, words: str, claims: Sequence[Amount], cited: Sequence[Evidence]
+        self, clause: Clause, claims: Sequence[Amount], cited: Sequence[Evidence]
     ) -> list[Amount]:
         """Return the claims that no passage has, in other languages than English with
         either sign for decimals: an answer in German may write 5.199 m or, as its
@@ -244,7 +245,7 @@ class ClauseChecker:
         if not claims or self._is_english:
             return list(claims)
         supported = set()
-        for amount in amounts(words, comma=not self._comma):
+        for amount in clause.amounts(clause.words, comma=not self._comma):
             if is_supported(amount, cited):
                 supported.add(amount.figure.start)
         return [claim for claim in claims if claim.figure.start not in supported]
@@ -307,7 +308,7 @@ class ClauseChecker:
             return False
         figures = [
             amount
-            for amount in amounts(words, comma=self._comma)
+            for amount in clause.amounts(words, comma=self._comma)
             if _is_claim(amount, words)
         ]
         not_calculated = self._not_calculated(clause, figures)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from ..domain.chat import Mark
 from ..language.figures import MONTHS
 from ..language.sentences import sentences
+from .amounts import Amount, HeadUnit, amounts, head_unit
 from .contradictions import Defect
-from .tables import without_tables
+from .tables import Cell, without_tables
 from .wording import GROUP, LIMITS, NUMBERS, QUOTATION, cited_numbers, strip_marks
 
 _LIST_MARK = re.compile(
@@ -55,7 +56,7 @@ class Clause(NamedTuple):
 
     ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there.
     ``following``: the numbers that the next sentence of its line cites, or the line
-    after a list. ``place``: its table, row and column, if it is a cell.
+    after a list. ``cell``: that of a table, if it is one.
     """
 
     text: str
@@ -64,11 +65,30 @@ class Clause(NamedTuple):
     sentence: str
     beside: tuple[int, ...]
     following: tuple[int, ...] = ()
-    place: tuple[int, int, int] | None = None
+    cell: Cell | None = None
 
     @property
-    def is_cell(self) -> bool:
-        return self.place is not None
+    def unit(self) -> HeadUnit | None:
+        """The unit that a table gives to the number of a cell: in the heading of its
+        column, else of its row, else in the corner or above the table.
+        """
+        if self.cell is None:
+            return None
+        headings = (self.cell.column, self.cell.row, *self.cell.above)
+        return next(filter(None, map(head_unit, headings)), None)
+
+    def amounts(self, words: str, *, comma: bool) -> list[Amount]:
+        """Return the amounts of its words, or of some at the same positions, with the
+        unit that its table gives to a number of the cell.
+        """
+        in_words = amounts(words, comma=comma)
+        unit = self.unit if in_words else None
+        if self.cell is None or unit is None:
+            return in_words
+        start = len(self.cell.headings)
+        return [
+            unit.read(one) if one.figure.start >= start else one for one in in_words
+        ]
 
 
 def clauses(response: str) -> Iterator[Clause]:
@@ -90,15 +110,14 @@ def clauses(response: str) -> Iterator[Clause]:
         below = following
     yield from reversed(upwards)
     for cell in cells:
-        headings = ", ".join(filter(None, (cell.column, cell.row)))
-        words = f"{headings}: {_words(cell.text)}"
+        words = f"{cell.headings}: {_words(cell.text)}"
         yield Clause(
             _as_read(cell.text),
             words,
             cell.numbers,
             words,
             cell.numbers,
-            place=cell.place,
+            cell=cell,
         )
 
 

@@ -49,9 +49,18 @@ _ASIDE = re.compile(r"\([^()]*\)")
 _NO_TOPIC = GENERAL | stems("rises") | stems("falls")
 _NO_HEADINGS = stems("small") | stems("no_heading")
 LABEL_SHARE = 1 / 3
+_Labels = frozenset[frozenset[str]]
 """Share of the words of a label that names it."""
 MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 2 / 3
 """Telling words of a sentence that no passage has; their share of all."""
+
+
+@lru_cache(maxsize=1_000)
+def _shared_keys(labels: _Labels) -> frozenset[str]:
+    """Return the words that tell none of several labels from another: "border
+    countries" of each neighbour.
+    """
+    return frozenset.intersection(*labels) if len(labels) > 1 else frozenset()
 
 
 class Headings:
@@ -140,11 +149,13 @@ class Headings:
         the row's own in any form; what the others leave is told by all of them.
         """
         share = 1 if row.label == REST else LABEL_SHARE
+        # "Borders" may be of the total, too.
+        known = row.label or _shared_keys(row.siblings)
         return any(
             len(other & keys) >= share * len(other)
             and not self.names_label(row, sibling, keys)
             for sibling in row.siblings
-            if (other := sibling - row.label) and other & keys
+            if (other := sibling - known) and other & keys
         )
 
     def name_another(self, row: PassageRow, keys: Set[str], present: Set[str]) -> bool:

@@ -169,7 +169,7 @@ def with_doubts(
 
 def _sentences(response: str) -> Iterator[OpenSentence]:
     """Yield the sentences of an answer that are in no table."""
-    parts = [one for one in clauses(response) if not one.is_cell]
+    parts = [one for one in clauses(response) if one.cell is None]
     for words, group in groupby(parts, key=lambda one: one.sentence):
         of_sentence = list(group)
         shown = _SPACE_BEFORE.sub("", without_numbers(words)).strip()

@@ -203,6 +203,9 @@ def _words(cell: str) -> Words:
 class Cell:
     """A cell that states something, with the headings of its row and column, and the
     passages that it or they cite. ``place``: its table, row and column.
+
+    ``above``: the corner of its table and the line above it, which may have the unit of
+    all cells.
     """
 
     row: str
@@ -210,6 +213,12 @@ class Cell:
     text: str
     numbers: tuple[int, ...]
     place: tuple[int, int, int]
+    above: Texts
+
+    @property
+    def headings(self) -> str:
+        """The headings of its column and row."""
+        return ", ".join(filter(None, (self.column, self.row)))
 
 
 def without_tables(text: str) -> tuple[str, list[Cell]]:
@@ -226,11 +235,16 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
         below = (
             [] if is_cited else cited_numbers(next(filter(str.strip, lines[end:]), ""))
         )  # "Source: [1]"
+        first = _first_label(head, rows)
+        caption = "".join(lines[max(0, start - 2) : start])
+        above = (heading(head[first]), heading(caption))
         for number, (row, of_row) in enumerate(zip(rows, of_rows, strict=True)):
-            is_labelled = not cited_numbers(row[0])
-            label = heading(row[0]) if is_labelled and not _says_nothing(row[0]) else ""
+            named = row[first] if first < len(row) else ""
+            is_labelled = not cited_numbers(named)
+            label = heading(named) if is_labelled and not _says_nothing(named) else ""
             for at, cell in enumerate(row):
-                if (at or not is_labelled) and not _says_nothing(cell):
+                is_label = at < first or (at == first and is_labelled)
+                if not is_label and not _says_nothing(cell):
                     numbers = cited_numbers(cell) or [*of_columns[at], *of_row] or below
                     cells.append(
                         Cell(
@@ -239,9 +253,20 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
                             cell,
                             tuple(dict.fromkeys(numbers)),
                             (start, number, at),
+                            above,
                         )
                     )
     return "\n".join(around), cells
+
+
+def _first_label(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return the column that has the labels of rows: the second where the first counts
+    the rows.
+    """
+    if len(head) < 3 or not rows:
+        return 0
+    counts = {heading(row[0]).strip(" #.)") for row in rows}
+    return int(counts == {str(number) for number in range(1, len(rows) + 1)})
 
 
 def markdown_table(

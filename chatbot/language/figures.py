@@ -69,23 +69,23 @@ _NUMBER = (
     r"|\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
     rf"|\b(?:{_WORDS})\b"
 )
-_MONEY = "|".join(CURRENCIES.values())
+MONEY = "|".join(CURRENCIES.values())
 ANY_SCALE = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
 """The words of all scales as alternatives, the longest first."""
 SCALE_WORD = re.compile(rf"\b(?:{ANY_SCALE})\b")
 _STARTS = sorted(
-    {word[:2] for word in (*TENS, *ONES, "minus", *re.findall(r"[a-z]{2,}", _MONEY))}
+    {word[:2] for word in (*TENS, *ONES, "minus", *re.findall(r"[a-z]{2,}", MONEY))}
 )
 _FIGURE = re.compile(
     # It begins at a sign, a digit or such a word; without this the alternatives are
     # tried at each letter.
     rf"(?=[-\d$€£¥₹₽]|(?<![a-z])(?:{'|'.join(_STARTS)}|[a-z][$.ó]))"
-    rf"(?P<sign>(?<![\w)\]%.,])-|\bminus )?(?P<before>(?:{_MONEY})[ "
+    rf"(?P<sign>(?<![\w)\]%.,])-|\bminus )?(?P<before>(?:{MONEY})[ "
     rf"{GAP}]?(?P<inner>-)?)?"
     rf"(?<![\w.])(?<!\d,)(?P<number>{_NUMBER})"
     rf"(?:(?P<signs>[{''.join(SCALE_SIGNS)}])|(?P<short>[kmbt]\b)|[ "
     rf"{GAP}-]?(?P<scale>{ANY_SCALE})\b\.?)?"
-    rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?"
+    rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{MONEY})(?! ?-?\d))?"
 )
 _YEARS = {str(year): year for year in range(1000, 2100)}
 RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?")
