@@ -140,11 +140,16 @@ class Amount(NamedTuple):
         value = max(self.figure.values, key=abs, default=Decimal(0))
         return value * (self.size or 1)
 
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part like "one in eight"."""
+        return self.measure == "share" and self.size > PERCENT
+
     def agrees(self, true: Self) -> bool:
         """Return whether it says the same as an amount of a passage: equal, rounded, or
         in another unit.
         """
-        if not self.measures_as(true):
+        if not self.measures_as(true) or (self.is_part and not true.measure):
             return False
         factor = Decimal(1)
         if self.measure and true.measure:
@@ -197,8 +202,7 @@ class Amount(NamedTuple):
 
     def _tolerance(self, value: Decimal) -> Decimal:
         """Return the largest relative error of a value that is rounded as it is."""
-        is_part = self.measure == "share" and self.size > PERCENT
-        if is_part or self.rounding not in ((), NEAREST):
+        if self.is_part or self.rounding not in ((), NEAREST):
             return BROADLY
         digits = len(value.normalize().as_tuple().digits)
         if self.rounding or digits > 1:

@@ -107,9 +107,11 @@ def said_sign(claim: Amount, words: str) -> int:
     longer than"), -1 where it is less, else 0.
     """
     behind = WORD.findall(lowered(words[claim.end :]))[: LIMITS["verb_distance"]]
-    if "than" not in behind:
-        return 0
-    compared = {stem(word) for word in behind[: behind.index("than")]}
+    if "than" in behind:
+        compared = {stem(word) for word in behind[: behind.index("than")]}
+    else:
+        # "5 points below that of 2020".
+        compared = {"above", "below"}.intersection(behind[:2])
     return (not compared.isdisjoint(ABOVE)) - (not compared.isdisjoint(BELOW))
 
 
@@ -146,7 +148,7 @@ def proven_amount(
         if not value:
             return claim._replace(figure=figure)
         step = Decimal(1).scaleb(int(value.normalize().as_tuple().exponent))
-        if claim.measure == "share" and claim.size > PERCENT:
+        if claim.is_part:
             # "Three out of four" is closer than its digits say.
             step = value * BROADLY
             if all(abs(size - value) > step for size in exact):

@@ -158,7 +158,9 @@ def _turned_pairs(
         second = tokens[next_position].amount
         before = tokens[max(until, position - VERB_DISTANCE) : position]
         between = tokens[position + 1 : next_position]
-        until = position + 1
+        # "More than A, by B" compares nothing behind A.
+        is_compared = any(token.key == "than" for token in between)
+        until = next_position if is_compared else position + 1
         if not first or not second or not _are_comparable(first, second):
             continue
         if _begins_span(tokens, next_position) or _is_difference(

@@ -100,9 +100,9 @@ def _is_proven(
     claim: Amount, given: Mapping[_Formula, Decimal], *, is_named: bool
 ) -> bool:
     """Return whether some formula gives a single cell, and not by accident. A single
-    rank proves nothing.
+    rank or index proves nothing.
     """
-    results = [result for formula, result in given.items() if "rank" not in formula]
+    results = [given[key] for key in given if {"rank", "index"}.isdisjoint(key)]
     return proven_amount(claim, results, is_named=is_named) is not None
 
 
@@ -144,6 +144,7 @@ def _results_in(
         for row, base in islice(bases.items(), int(BOUNDS["group"])):
             if base:
                 yield (column, "to", row), figure.base / base
+                yield (column, "index", row), 100 * figure.base / base
     if not claim.measure:
         for sign in (-1, 1):
             before = [one for one in bases.values() if (one - figure.base) * sign > 0]

@@ -29,6 +29,7 @@ from .wording import pattern, stems
 __all__ = ["row_defects"]
 
 _COMPARED = pattern(r"\b(?:{compares}|{negates})\W+(?:\w+\W+){0,2}$")
+_OF_WHOLE = re.compile(r"\bof\s(?:[\w’']+\s){0,2}$")
 _PART_END = re.compile(r"[,;:] |\b(?:and|while|whereas|but|against|versus) ")
 _INCOME = stems("income")
 _SPENDING = stems("spending")
@@ -42,6 +43,14 @@ class _StatedFigure(NamedTuple):
 
     amount: Amount
     sources: Sequence[tuple[Evidence, PassageRow | None]]
+
+    def is_whole(self, text: str) -> bool:
+        """Return whether it is the whole of which another figure is a part: "293 km of
+        Nigeria's 3,798 km".
+        """
+        if all(row is None or row.label for _, row in self.sources):
+            return False
+        return _OF_WHOLE.search(lowered(text), 0, self.amount.figure.start) is not None
 
     def defect(self, clause: Sentence) -> Defect:
         figure = self.amount.figure
@@ -179,6 +188,7 @@ def _of_others(
     figures = [one for one in figures if one.amount.figure.text not in labels]
     if not 0 < len(figures) <= MAX_FIGURES:
         return
+    figures = [one for one in figures if not one.is_whole(clause.text)]
     # A Spanish "el" does not name El Salvador.
     small = _small_words(language_of(clause.text))
     words = [
