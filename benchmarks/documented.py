@@ -47,6 +47,7 @@ NOT_RUN = {
     r"-m benchmarks": "the nightly run has them",
     r"^CHUNK_STRATEGY=plain": "needs the adapters in place: tests/test_extending.py",
     r"^git |^make ": "for who publishes a release",
+    r"CHAT_URL": "posts to the reader's chat; tests/extras/hooks has the receiver",
 }
 WAITS = re.compile(r"chatbot serve|gunicorn|^python app\.py|--every")
 """Commands that go on: they are stopped once the server answers, or after a while."""
