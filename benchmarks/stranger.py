@@ -46,7 +46,7 @@ with open_library("data") as library:
 assert answer.citations, answer.response
 print(answer.response.splitlines()[0])
 """
-REMEDY = re.compile(r"pip install ('[^']+'|[\w.-]+)")
+REMEDY = re.compile(r"pip install ('[^']+'|[\w-]+)")
 
 
 @dataclass(frozen=True)
