@@ -208,9 +208,6 @@ class IdealModel:
     """
 
     def __init__(self, task: Task) -> None:
-        sections = [
-            {"title": part.rstrip("?"), "question": part} for part in task.parts
-        ]
         self._model = ScriptedModel(
             plan=_json(queries=task.parts),
             reflect=[_json(queries=[task.gap]), _json(queries=[])],
@@ -219,9 +216,7 @@ class IdealModel:
                 *(_json(enough=False, question=question) for question in task.chain),
                 _json(enough=True, question=""),
             ],
-            outline=_json(title=task.text, sections=sections),
             intermediate=lambda request: _quotes(request, 1),
-            section=lambda request: _quotes(request, QUOTED),
             answer=lambda request: _quotes(request, QUOTED),
             compare=_table,
         )

@@ -17,7 +17,7 @@ PAUSE_SECONDS = 2.0
 PIECES_BEFORE_STALL = 1
 UNSCRIPTED = "unscripted"
 """The stage of a prompt that belongs to none of those that have a script."""
-WRITING = {"answer", "compare", "section", UNSCRIPTED}
+WRITING = {"answer", "compare", UNSCRIPTED}
 """The stages that write what the person reads."""
 _UNSCRIPTED = Reply(("The passages do not say so.",))
 FAILURES: dict[str, Reply] = {
