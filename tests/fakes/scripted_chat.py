@@ -19,6 +19,7 @@ from chatbot.config.settings import Settings
 from chatbot.domain.documents import MEGABYTE, Holdings
 from chatbot.domain.scope import Scope
 from tests.app.web.live import served
+from tests.fakes.nx_server import wait_until
 
 Json = dict[str, Any]
 SCOPE: Json = {"filters": {}, "documents": 77, "chunks": 12345}
@@ -149,8 +150,8 @@ def done(
 
 @dataclass
 class ScriptedChat:
-    """``say`` sends events of the answer in hand, ``hang_up`` ends it. ``asked`` are
-    the requests so far.
+    """``say`` sends events of the answer in hand, for which it waits, ``hang_up`` ends
+    it. ``asked`` are the requests so far.
     """
 
     address: str = ""
@@ -159,8 +160,11 @@ class ScriptedChat:
     asked: list[Json] = field(default_factory=list)
     further: list[str] = field(default_factory=list)
     _events: queue.SimpleQueue[Any] = field(default_factory=queue.SimpleQueue)
+    _ended: int = 0
 
     def say(self, *events: tuple[str, Json]) -> None:
+        # Else a page that loads something first shows the turn of before, finished.
+        wait_until(lambda: len(self.asked) > self._ended, "nothing was asked", 10)
         for event in events:
             self._events.put(event)
 
@@ -172,7 +176,8 @@ class ScriptedChat:
             name, data = event
             yield f"event: {name}\ndata: {json.dumps(data)}\n\n"
             if name == "done":
-                return
+                break
+        self._ended += 1
 
     def _add_lookups(self, app: Flask) -> None:
         for path, found in LOOKUPS.items():
