@@ -241,7 +241,7 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     return result
 
 
-class HeadUnit(NamedTuple):
+class HeadingUnit(NamedTuple):
     """The unit in the heading of a column or row of a table. ``measure``, ``size``: as
     of `Amount`; ``scale``: 1,000,000 for "million".
     """
@@ -264,27 +264,17 @@ class HeadUnit(NamedTuple):
 
 
 @lru_cache(maxsize=1_000)
-def head_unit(heading: str) -> HeadUnit | None:
+def head_unit(heading: str) -> HeadingUnit | None:
     """Return the unit that a heading gives to the numbers below or beside it."""
     lower = lowered(unify_signs(heading[:HEADING_CHARACTERS]))
-    for rate in _PER_HUNDRED.finditer(lower):
-        match = _UNIT.match(lower, rate.start())
-        if match is not None and match.lastgroup is not None:
-            measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
-            return HeadUnit(measure, size, Decimal(1))
+    rate = _rate_in_heading(lower)
+    if rate is not None:
+        return rate
     scales: list[Decimal] = []
     units: list[tuple[str, Decimal]] = []
     for match in _HEAD_UNIT.finditer(lower):
         scale = SCALES.get((match["scale"] or "").strip(" .")) or Decimal(1)
-        money = (match["money"] or match["after"] or "").strip()
-        measure = ""
-        size = Decimal(1)
-        if money:
-            names = (name for name, of in CURRENCIES.items() if re.match(of, money))
-            measure = next(names, "")
-        for name, unit in match.groupdict().items():
-            if unit and name[1:].isdigit():
-                measure, size, _ = _SPELLINGS[int(name[1:])]
+        measure, size = _measure_in_heading(match)
         is_told = bool(match["start"].strip()) or scale > 1
         if measure == "time" and not is_told:
             # "Year" heads years.
@@ -300,7 +290,31 @@ def head_unit(heading: str) -> HeadUnit | None:
         return None
     # "Tons (millions)".
     measure, size = next(iter(units), ("", Decimal(1)))
-    return HeadUnit(measure, size, next(iter(scales), Decimal(1)))
+    return HeadingUnit(measure, size, next(iter(scales), Decimal(1)))
+
+
+def _rate_in_heading(lower: str) -> HeadingUnit | None:
+    """Return the unit of a heading that gives a rate: "per 100 kWh"."""
+    for rate in _PER_HUNDRED.finditer(lower):
+        match = _UNIT.match(lower, rate.start())
+        if match is not None and match.lastgroup is not None:
+            measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
+            return HeadingUnit(measure, size, Decimal(1))
+    return None
+
+
+def _measure_in_heading(match: re.Match[str]) -> tuple[str, Decimal]:
+    """Return the measure and size of a unit or currency; "" and 1 for others."""
+    measure = ""
+    size = Decimal(1)
+    money = (match["money"] or match["after"] or "").strip()
+    if money:
+        names = (name for name, of in CURRENCIES.items() if re.match(of, money))
+        measure = next(names, "")
+    for name, unit in match.groupdict().items():
+        if unit and name[1:].isdigit():
+            measure, size, _ = _SPELLINGS[int(name[1:])]
+    return measure, size
 
 
 def _unit_of(figure: Figure, lower: str) -> tuple[str, Decimal, int]:

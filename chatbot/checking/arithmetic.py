@@ -153,11 +153,16 @@ def proven_amount(
             step = value * BROADLY
             if all(abs(size - value) > step for size in exact):
                 continue
-        comparable = [size for size in sizes if value / 2 <= size <= value * 2]
-        different = {(size / step).to_integral_value() for size in comparable}
-        if len(different) * step / value <= max_chance:
+        if _chance(value, sizes, step) <= max_chance:
             return claim._replace(figure=figure)
     return None
+
+
+def _chance(value: Decimal, sizes: Collection[Decimal], step: Decimal) -> Decimal:
+    """Return how probable it is that one of some results is a value by accident."""
+    comparable = [size for size in sizes if value / 2 <= size <= value * 2]
+    different = {(size / step).to_integral_value() for size in comparable}
+    return len(different) * step / value
 
 
 def is_result(claim: Amount, result: Decimal) -> bool:

@@ -3,6 +3,7 @@ beside it, or from those of the cited passages.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -113,13 +114,9 @@ class Calculations:
         if points is not None:
             claim = points
             operations &= {"difference", "mean"}
-        for group in terms.named:
-            # Points may be those of an index.
-            has_share = any(amount.measure == "share" for amount in group)
-            meant = claim if has_share else plain
-            proven = self._proven(clause, meant, group, operations, is_named=True)
-            if proven is not None:
-                return proven
+        proven = self._of_named(clause, (plain, claim), terms.named, operations)
+        if proven is not None:
+            return proven
         # A sentence that names what it compares means no other figures, and the figure
         # of another year is not calculated.
         compares = operations.isdisjoint({"sum", "mean"})
@@ -135,6 +132,26 @@ class Calculations:
         return self._of_passages(
             clause, claim, terms, operations, cited, is_points=is_points
         )
+
+    def _of_named(
+        self,
+        clause: Clause,
+        claims: tuple[Amount, Amount],
+        named: Sequence[Sequence[Amount]],
+        operations: AbstractSet[str],
+    ) -> Amount | None:
+        """Return a figure that is calculated from one of some groups of figures.
+        ``claims``: the claim as it is, and as a share, which it is beside shares: other
+        points may be those of an index.
+        """
+        plain, as_share = claims
+        for group in named:
+            has_share = any(amount.measure == "share" for amount in group)
+            meant = as_share if has_share else plain
+            proven = self._proven(clause, meant, group, operations, is_named=True)
+            if proven is not None:
+                return proven
+        return None
 
     def _fits_order(self, clause: Clause, claim: Amount) -> bool:
         """Return whether two figures around their difference are as a sentence says:

@@ -21,7 +21,7 @@ from ..language.characters import lowered
 from ..language.figures import comma_decimals
 from ..language.sentences import sentences
 from ..language.statements import statements
-from .amounts import Amount, HeadUnit, amounts
+from .amounts import Amount, HeadingUnit, amounts
 from .calculations import MAX_CELLS
 from .clause_checks import ClauseChecker
 from .clauses import Clause, clauses, marks_in
@@ -253,33 +253,41 @@ def _cells_of(
         cell = clause.cell
         if cell is None or len(figures_of) == MAX_CELLS:
             continue
-        start = len(cell.headings)
-        values = [
-            one
-            for one in clause.amounts(clause.words, comma=comma)
-            if one.figure.start >= start and not one.figure.year
-        ]
-        if len(values) != 1:
+        value = _only_figure(clause, len(cell.headings), comma=comma)
+        if value is None:
             continue
         place = CellPlace(*cell.place)
         if _SUM.fullmatch(lowered(cell.column)):
             sums[place] = False
         if _SUM.fullmatch(lowered(cell.row)):
             sums[place] = True
-        figures_of[place] = values[0]
+        figures_of[place] = value
         cited = [evidence[number] for number in clause.numbers if number in evidence]
-        is_count = values[0].figure.bare and not values[0].measure
+        is_count = value.figure.bare and not value.measure
         if clause.unit is not None:
             scales[place.table] = max(clause.unit.scale, scales[place.table])
         # Any passage has some small number.
-        if is_supported(values[0], cited if is_count else cited or everywhere):
+        if is_supported(value, cited if is_count else cited or everywhere):
             copied.add(place)
-    for place, figure in figures_of.items():
-        if place not in copied:
-            # A column that is computed may lack the scale of the others.
-            unit = HeadUnit("", Decimal(1), scales[place.table])
-            figures_of[place] = unit.read(figure)
+    for place in figures_of.keys() - copied:
+        # A column that is computed may lack the scale of the others.
+        unit = HeadingUnit("", Decimal(1), scales[place.table])
+        figures_of[place] = unit.read(figures_of[place])
     return check_cells(figures_of, copied, sums)
+
+
+def _only_figure(clause: Clause, start: int, *, comma: bool) -> Amount | None:
+    """Return the figure of a cell from this place on, but for years; None where it has
+    none or several.
+    """
+    figures = [
+        amount
+        for amount in clause.amounts(clause.words, comma=comma)
+        if amount.figure.start >= start and not amount.figure.year
+    ]
+    if len(figures) != 1:
+        return None
+    return figures[0]
 
 
 def _is_answered(

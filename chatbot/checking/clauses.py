@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..domain.chat import Mark
 from ..language.figures import MONTHS
 from ..language.sentences import sentences
-from .amounts import Amount, HeadUnit, amounts, head_unit
+from .amounts import Amount, HeadingUnit, amounts, head_unit
 from .contradictions import Defect
 from .tables import Cell, without_tables
 from .wording import GROUP, LIMITS, NUMBERS, QUOTATION, cited_numbers, strip_marks
@@ -68,7 +68,7 @@ class Clause(NamedTuple):
     cell: Cell | None = None
 
     @property
-    def unit(self) -> HeadUnit | None:
+    def unit(self) -> HeadingUnit | None:
         """The unit that a table gives to the number of a cell: in the heading of its
         column, else of its row, else in the corner or above the table.
         """

@@ -59,17 +59,17 @@ def check_cells(
                 rows[table, row][column] = figure
                 beside[table, column][row] = figure
         for cells in columns.values():
+            right: dict[CellPlace, bool] = {}
             results: dict[CellPlace, dict[_Formula, Decimal]] = {}
             for cell in cells:
                 at = (cell.table, cell.column if is_turned else cell.row)
                 results[cell] = _results(figures[cell], at, rows, beside)
                 if sums.get(cell) == is_turned and ("sum",) in results[cell]:
                     whole = results.pop(cell)["sum",]
-                    is_right = is_result(figures[cell], whole)
-                    (proven if is_right else wrong).add(cell)
-            right = _right_cells(figures, results)
-            proven.update(cell for cell, is_right in right.items() if is_right)
-            wrong.update(cell for cell, is_right in right.items() if not is_right)
+                    right[cell] = is_result(figures[cell], whole)
+            right |= _right_cells(figures, results)
+            for cell, is_right in right.items():
+                (proven if is_right else wrong).add(cell)
     return CheckedCells(frozenset(proven), frozenset(wrong - proven))
 
 

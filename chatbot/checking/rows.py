@@ -196,15 +196,14 @@ def _of_others(
     ]
     if not any(word.key in labels or word.country for word in words):
         return
-    fewest: list[Defect] | None = None
+    readings: list[list[Defect]] = []
     for owners in _readings(clause, figures, words):
         defects: list[Defect] = []
         for number, figure in enumerate(figures):
             owned = compress(words, [owner == number for owner in owners])
             defects += _defects_of(figure, list(owned), clause, headings)
-        if fewest is None or len(defects) < len(fewest):
-            fewest = defects
-    yield from fewest or ()
+        readings.append(defects)
+    yield from min(readings, key=len, default=[])
 
 
 @cache

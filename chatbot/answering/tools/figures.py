@@ -272,13 +272,28 @@ class FigureTool:
         if computed is not None:
             return computed
         reported = self._of_reported(turn, request, about, subjects, newest)
-        if request.kind != "ranking" or self._uses_all_words(turn, reported):
+        if request.kind != "ranking":
             return reported
-        # "Which countries list gems among their top exports?" ranks nothing.
         listed = replace(request, kind="filter")
-        found = self._of_words(turn, listed, newest, scope, subjects)
+        return self._listed_instead(turn, reported, listed, newest, scope, subjects)
+
+    def _listed_instead(
+        self,
+        turn: Turn,
+        ranked: Rendered | None,
+        request: Request,
+        newest: Scope | None,
+        scope: Scope,
+        subjects: Sequence[str],
+    ) -> Rendered | None:
+        """Return a list by words where it uses all of a question and the ranking does
+        not: "Which countries list gems among their top exports?" ranks nothing.
+        """
+        if self._uses_all_words(turn, ranked):
+            return ranked
+        found = self._of_words(turn, request, newest, scope, subjects)
         if found is None or found.unused:
-            return reported
+            return ranked
         return found
 
     def _uses_all_words(self, turn: Turn, table: Rendered | None) -> bool:
