@@ -637,11 +637,19 @@ def _texts(rows: Iterable[Json]) -> dict[StatementKey, str]:
 def _changed(
     old: dict[StatementKey, str], new: dict[StatementKey, str]
 ) -> Iterator[tuple[StatementKey, str, str]]:
-    """Yield the statements that differ, "" where there is none."""
+    """Yield the statements that differ, "" where there is none. One that only has
+    another subject is the same: a report that is put under a country speaks of it.
+    """
+    removed = {(*key[1:], old[key]) for key in old.keys() - new.keys()}
+    added = {(*key[1:], new[key]) for key in new.keys() - old.keys()}
+    moved = removed & added
     for key in sorted(old | new, key=str):
         old_text = old.get(key, "")
         new_text = new.get(key, "")
-        if old_text != new_text:
+        is_moved = (
+            not (old_text and new_text) and (*key[1:], old_text or new_text) in moved
+        )
+        if old_text != new_text and not is_moved:
             yield key, old_text, new_text
 
 

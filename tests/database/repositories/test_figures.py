@@ -293,6 +293,22 @@ class TestChanges:
         assert all(one.at for one in found)
         assert figures.changes("mali2023") == []
 
+    def test_another_subject_alone_is_no_change(
+        self, figures: FigureRepository
+    ) -> None:
+        before = passage("6.11% (2021)\n\n5% (2020)", "", 2023, heading="Inflation")
+        after = passage(
+            "6.11% (2021)\n\n5.1% (2020)", "Kenya", 2023, heading="Inflation"
+        )
+        after = replace(after, document_id=before.document_id)
+        write(figures, before)
+        write(figures, replace(after, id="kenya#2"), version="v2")
+        figures.record_changes(before.document_id, "v1", "v2")
+        changed = [
+            (one.year, one.old, one.new) for one in figures.changes(before.document_id)
+        ]
+        assert sorted(changed) == [(2020, "", "5.1%"), (2020, "5%", "")]
+
     def test_a_version_that_is_not_whole_or_came_later_says_nothing(
         self, figures: FigureRepository
     ) -> None:
