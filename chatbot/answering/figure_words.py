@@ -53,15 +53,20 @@ def lacking(subjects: Sequence[str], stated: Container[str], say: Say) -> str:
     without = [subject for subject in subjects if subject not in stated]
     if not without:
         return ""
-    names = [escape_markdown(name) for name in without[:MOST_LISTED]]
-    if len(without) > MOST_LISTED:
-        names.append("…")
     return say(
         "{number} of {whole} do not state it: {names}.",
         number=len(without),
         whole=counted(say, len(subjects), "country"),
-        names=list_in_words(names, say("and"), say(", ")),
+        names=listed_names(without, say),
     )
+
+
+def listed_names(names: Sequence[str], say: Say) -> str:
+    """Return names as Markdown in a sentence, as many as are listed."""
+    listed = [escape_markdown(name) for name in names[:MOST_LISTED]]
+    if len(names) > MOST_LISTED:
+        listed.append("…")
+    return list_in_words(listed, say("and"), say(", "))
 
 
 def render_changes(

@@ -16,11 +16,11 @@ from ..language.country_names import keys_in
 from ..language.markdown import escape_markdown
 from ..language.statements import states_none
 from ..language.words import Say, counted
-from ..questions.reading import COUNTRY, list_in_words
+from ..questions.reading import COUNTRY
 from ..questions.word_sets import WordSet
 from ..search.indicators import STEM_CHARACTERS, SURE, IndicatorIndex
 from ..search.weights import read_weight
-from .figure_words import MOST_LISTED, Rendered, lacking
+from .figure_words import MOST_LISTED, Rendered, lacking, listed_names
 
 LEAST = read_weight("sets.least")
 NARROWS = read_weight("sets.narrows")
@@ -317,7 +317,6 @@ def _unstated(
     if not without or not stated:
         return None
     rendered = Rendered(say)
-    names = [escape_markdown(name) for name in without[:MOST_LISTED]]
     others = []
     for country in sorted(stated)[:MOST_LISTED]:
         number = rendered.number_of(stated[country].id)
@@ -328,7 +327,7 @@ def _unstated(
         number=len(without),
         whole=counted(say, len(subjects), "country"),
         heading=escape_markdown(heading),
-        names=list_in_words(names, say("and"), say(", ")),
+        names=listed_names(without, say),
     )
     having = say("The others have it: {names}.", names=say(", ").join(others))
     rendered.text = f"{head}\n\n{having}"

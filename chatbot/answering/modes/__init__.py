@@ -62,17 +62,17 @@ class Direct(Mode):
 class LedByModel(Mode):
     """Looks for what the model has called, and lets it write."""
 
+    writes = AnswerOfPlan
+
     def __init__(self, tools: Tools, desk: Desk) -> None:
         self.planner = ByModel(tools)
-        self.writer = AnswerOfPlan(desk)
+        self.writer = self.writes(desk)
 
 
 class ReportLedByModel(LedByModel):
     """Lets the model write a report from what it has called."""
 
-    def __init__(self, tools: Tools, desk: Desk) -> None:
-        super().__init__(tools, desk)
-        self.writer = ReportOfPlan(desk)
+    writes = ReportOfPlan
 
 
 class OfAttachments(Mode):

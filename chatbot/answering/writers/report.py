@@ -22,7 +22,7 @@ WANTED = (
 
 
 class AsReport(Prose):
-    """What any writer needs to write a report."""
+    """Has a writer ask for a report, and takes sentences out that repeat others."""
 
     def prompt(self, turn: Turn, context: Context) -> Prompt:
         prompt = with_note(super().prompt(turn, context), WANTED)

@@ -6,6 +6,7 @@ as one (`conversations.py`). Here it is begun and its items are added and moved.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
@@ -13,6 +14,7 @@ from pydantic import Field, StringConstraints
 from ...answering.answer_card import card_of_table, numbered_card
 from ...answering.conversation import Saved
 from ...checking.citations import snippet_of
+from ...checking.tables import markdown_table
 from ...database.core import Json
 from ...database.limits import made_by
 from ...database.repositories.briefs import BriefRepository, ItemKind
@@ -114,15 +116,15 @@ def add_item(conversation_id: str, body: NewItem) -> Json:
             "conversation_id",
             f"a brief has at most {MAX_ITEMS} items. Remove some, or begin another.",
         )
-    kind, title, answer = _item(body, who.owner)
+    pin = _pin(body, who.owner)
     heading = {
         "role": "user",
-        "content": body.title or title,
-        "item": kind,
+        "content": body.title or pin.title,
+        "item": pin.kind,
         "origin": body.message_id or None,
-        "attached": _attached(body, who.owner),
+        "attached": pin.attached,
     }
-    item = _row(answer, body.text)
+    item = _row(pin.answer, body.text)
     within = made_by(who.limit)
     item_id = _stored().add(
         record, who.owner, {**heading, **within}, {**item, **within}
@@ -163,38 +165,43 @@ def _stored() -> BriefRepository:
     return services().storage.briefs
 
 
-def _item(body: NewItem, owner: str) -> tuple[ItemKind, str, Json | None]:
-    """Return the kind, the title and the answer of an item; None: it is text only."""
+@dataclass(frozen=True, slots=True)
+class _Pin:
+    """What becomes an item. ``answer``: None = it is text only. ``attached``: the names
+    of what was attached to the question of an answer, which a link does not tell.
+    """
+
+    kind: ItemKind
+    title: str = ""
+    answer: Json | None = None
+    attached: Sequence[str] = ()
+
+
+def _pin(body: NewItem, owner: str) -> _Pin:
     if body.message_id:
         return _pinned_answer(body, owner)
     if body.chunk_id:
         return _pinned_passage(body.chunk_id)
     if body.query is not None:
         return _pinned_figures(body.query, body.language)
-    return "text", "", None
+    return _Pin("text")
 
 
-def _attached(body: NewItem, owner: str) -> list[str]:
-    """Return the names of what was attached to the question of a pinned answer, which
-    a link does not tell.
+def _pinned_answer(body: NewItem, owner: str) -> _Pin:
+    """Raises NotFoundError: this owner has no such answer, or it has no figures of the
+    indicator.
     """
-    if not body.message_id:
-        return []
-    _, question = services().storage.feedback.exchange(body.message_id, owner)
-    return list(question.get("attached") or ())
-
-
-def _pinned_answer(body: NewItem, owner: str) -> tuple[ItemKind, str, Json | None]:
-    """Raises NotFoundError: no such answer of this owner, or not of this indicator."""
     row, question = services().storage.feedback.exchange(body.message_id, owner)
     title = question["content"]
+    attached = list(question.get("attached") or ())
     if "response" not in row:  # something was attached: only its text is kept
-        return "answer", title, {"response": row["content"], "citations": []}
+        text = {"response": row["content"], "citations": []}
+        return _Pin("answer", title, text, attached)
     answer = json.loads(row["response"])
     # How it was found stays with the conversation.
     answer["trace"] |= {"hits": [], "path": [], "ledger": []}
     if not body.indicator:
-        return "answer", title, answer
+        return _Pin("answer", title, answer, attached)
     figures = [
         figure
         for figure in answer.get("card", {}).get("figures", ())
@@ -202,7 +209,7 @@ def _pinned_answer(body: NewItem, owner: str) -> tuple[ItemKind, str, Json | Non
     ]
     if not figures:
         raise NotFoundError(f"This answer has no figures of {body.indicator!r}.")
-    return "chart", body.indicator, _of_figures(answer, figures)
+    return _Pin("chart", body.indicator, _of_figures(answer, figures), attached)
 
 
 def _of_figures(answer: Json, figures: Sequence[Json]) -> Json:
@@ -231,7 +238,7 @@ def figure_table(figures: Sequence[Json]) -> str:
     cells = {
         (figure["subject"], str(figure["year"] or "")): figure for figure in figures
     }
-    lines = [["", *years], ["---"] * (len(years) + 1)]
+    lines = []
     for subject in dict.fromkeys(figure["subject"] for figure in figures):
         line = [escape_markdown(subject)]
         for year in years:
@@ -241,10 +248,10 @@ def figure_table(figures: Sequence[Json]) -> str:
                 text = f"{escape_markdown(figure['text'])} [{figure['citation']}]"
             line.append(text)
         lines.append(line)
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table(["", *years], lines)
 
 
-def _pinned_passage(chunk_id: str) -> tuple[ItemKind, str, Json]:
+def _pinned_passage(chunk_id: str) -> _Pin:
     """Raises NotFoundError: there is no such passage inside of the caller's limit."""
     chunks = library().passages([chunk_id])
     if not chunks:
@@ -255,10 +262,10 @@ def _pinned_passage(chunk_id: str) -> tuple[ItemKind, str, Json]:
     ]
     lines[-1] += " [1]"
     answer = Answer("\n".join(lines), True, _cited({1: chunk}), _SCOPE, _TRACE)
-    return "passage", chunk.title, _as_json(answer)
+    return _Pin("passage", chunk.title, _as_json(answer))
 
 
-def _pinned_figures(query: FigureQuery, language: str) -> tuple[ItemKind, str, Json]:
+def _pinned_figures(query: FigureQuery, language: str) -> _Pin:
     """Raises as `FigureTool.answer` does."""
     of_caller = library()
     scope = of_caller.scopes.resolve(None, collections=None)
@@ -269,7 +276,7 @@ def _pinned_figures(query: FigureQuery, language: str) -> tuple[ItemKind, str, J
     if card is not None:
         card = numbered_card(card, citations)
     answer = Answer(found.text, True, citations, _SCOPE, _TRACE, card=card)
-    return "chart", ", ".join(query.indicators), _as_json(answer)
+    return _Pin("chart", ", ".join(query.indicators), _as_json(answer))
 
 
 _SCOPE = ScopeSummary(Scope(), documents=0, chunks=0)

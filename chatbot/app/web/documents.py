@@ -135,8 +135,9 @@ class DocumentQuery(Page, ScopeQuery):
         valued = []
         without = []
         for record in records:
-            value = record.metadata.get(name) if name in METADATA else None
-            if name not in METADATA:
+            if name in METADATA:
+                value = record.metadata.get(name)
+            else:
                 value = getattr(record, name)
             if value in (None, ""):
                 without.append(record)

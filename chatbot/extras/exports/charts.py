@@ -133,11 +133,12 @@ def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
         if one["year"] and one["subject"] and one["citation"] in supported
     ]
     text = answer["response"].replace("\\", "")
+    places = {id(figure): place for place, figure in enumerate(usable)}
 
     def place_of(figure: Json) -> int:
         if card is None:
             return _stated_at(figure, text)
-        return usable.index(figure)
+        return places[id(figure)]
 
     charts = [
         _chart(same, place_of)
