@@ -8,7 +8,7 @@ changed places.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -214,30 +214,33 @@ def _named(
     for wording in dict.fromkeys(
         (written, _POSSESSIVE.sub("", written), _BARE_POSSESSIVE.sub("", written))
     ):
+        if wording != written and normalise(written) in _NO_NAMES:
+            return None
         name = normalise(wording)
-        if (
-            not name
-            or (wording != written and normalise(written) in _NO_NAMES)
-            or (name in _WORDS_TOO and wording == wording.lower())
-        ):
+        if not name or (name in _WORDS_TOO and wording == wording.lower()):
             continue
         whole = NamedCountry((), wording, start, start + len(wording))
-        bare = _ARABIC_ARTICLE.sub("", name)
-        people = lookup.people.get(name) or lookup.people.get(bare)
+        people = lookup.people.get(name)
+        people = people or lookup.people.get(_ARABIC_ARTICLE.sub("", name))
         if people is not None:
             return replace(whole, keys=people, by_people=True)
-        if bare != name and bare in lookup.keys:
-            return replace(whole, keys=lookup.keys[bare])
-        lead = next(
-            (
-                cut
-                for cut in (0, 1, 2)
-                if name[cut:] in lookup.keys and _ARABIC_LEADS.issuperset(name[:cut])
-            ),
-            None,
-        )
-        if lead is not None:
-            return replace(whole, keys=lookup.keys[name[lead:]])
+        keys = _keys_of(name, lookup)
+        if keys is not None:
+            return replace(whole, keys=keys)
+    return None
+
+
+def _keys_of(name: str, lookup: _Lookup) -> Texts | None:
+    """Return the keys of a normalised name, which in Arabic may have an article or
+    letters before it that are words.
+    """
+    bare = _ARABIC_ARTICLE.sub("", name)
+    if bare != name and bare in lookup.keys:
+        return lookup.keys[bare]
+    for letters in (0, 1, 2):
+        named = name[letters:]
+        if named in lookup.keys and _ARABIC_LEADS.issuperset(name[:letters]):
+            return lookup.keys[named]
     return None
 
 
@@ -296,28 +299,28 @@ def meant_country(words: Texts) -> str | None:
         return None
     english = _by_sound(country_names, len(words))
     foreign = _by_sound(foreign_names, len(words))
-    names = [english.get(sound) or foreign.get(sound)]
-    if names == [None]:
-        near = process.extract(
-            sound, english.keys(), scorer=OSA.distance, score_cutoff=1
-        )
-        if not near:
-            return _swapped(written)
-        names = [
-            english[one]
-            for one, _, _ in near
-            if one[0] == sound[0] and _is_near(sound, one)
-        ]
-    names = [
-        one
-        for one in names
-        if one and (len(words) == 1 or set(words) & set(one.split()))
+    name = english.get(sound) or foreign.get(sound)
+    names = [name] if name else _near_sounds(sound, english)
+    if names is None:
+        return _swapped(written)
+    if len(words) > 1:
+        names = [name for name in names if not set(words).isdisjoint(name.split())]
+    countries = {country_names().get(name) for name in names}
+    return names[0] if len(countries) == 1 else None
+
+
+def _near_sounds(sound: str, by_sound: Mapping[str, str]) -> list[str] | None:
+    """Return the names that sound nearly so and begin with the same letter; None: no
+    name is near.
+    """
+    near = process.extract(sound, by_sound.keys(), scorer=OSA.distance, score_cutoff=1)
+    if not near:
+        return None
+    return [
+        by_sound[other]
+        for other, _, _ in near
+        if other[0] == sound[0] and _is_near(sound, other)
     ]
-    return (
-        names[0]
-        if len({country_names().get(one or "") for one in names}) == 1
-        else None
-    )
 
 
 def _swapped(written: str) -> str | None:

@@ -267,27 +267,24 @@ def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
     gap = text[first.end : second.start]
     if len(gap) > len(" bis $") or not RANGE.fullmatch(gap):
         return first, second
-    if (
-        (year := first.year)
-        and re.fullmatch(r"[-/]", gap)
-        and re.fullmatch(r"\d{2}", second.text)
-    ):
-        later = {Decimal(year // 100 * 100) + value for value in second.values}
-        return first, second._replace(
-            values=second.values | {value for value in later if value > year}
-        )
+    if first.year and gap in {"-", "/"} and re.fullmatch(r"\d{2}", second.text):
+        return first, _in_century_of(first.year, second)
     if first.year or second.year:
         return first, second
     if second.scaled and not first.scaled:
         match = _FIGURE.match(second.text.lower())
         scale = (match and _scale(match.groups())) or Decimal(1)
-        first = first._replace(
-            values=first.values | {_normal(value * scale) for value in first.values},
-            scaled=True,
-        )
-    return first._replace(unit=first.unit or second.unit), second._replace(
-        unit=second.unit or first.unit
-    )
+        scaled = {_normal(value * scale) for value in first.values}
+        first = first._replace(values=first.values | scaled, scaled=True)
+    unit = first.unit or second.unit
+    return first._replace(unit=unit), second._replace(unit=second.unit or unit)
+
+
+def _in_century_of(year: int, end: Figure) -> Figure:
+    """Return the end of a span, of two digits, also as a later year."""
+    century = Decimal(year // 100 * 100)
+    later = {century + value for value in end.values if century + value > year}
+    return end._replace(values=end.values | later)
 
 
 def _normal(value: Decimal) -> Decimal:

@@ -146,12 +146,10 @@ def figures_of(
             if chunk.statements is not None and of_row:
                 # The passage's heading is the name of its row.
                 heading = ""
-        label = _TOTAL.sub(
-            "",
-            _ANY_COLUMN.sub("", figure.label).removeprefix(": ")
-            if heading
-            else figure.label,
-        )
+        label = figure.label
+        if heading:
+            label = _ANY_COLUMN.sub("", label).removeprefix(": ")
+        label = _TOTAL.sub("", label)
         yield ReportedFigure(
             subject=figure.subject or str(country or chunk.title),
             heading=heading or ("" if label else chunk.title),
@@ -358,13 +356,7 @@ def _item(
         words = f"{words[: dated.start()]}{words[dated.end() :]}"
     asides = [aside[1] for aside in _ASIDE.finditer(words)]
     core = _ASIDE.sub("", words).strip()
-    named = ""
-    for aside in asides:
-        if _DIGIT.search(aside):
-            continue
-        if aside[:1].isupper():
-            named = aside
-            break
+    named = next((aside for aside in asides if _is_name(aside)), "")
     main = _figure(labels, core, comma, named)
     names = [main.label] if main else [*labels, core.strip(" -")]
     if main is None and (_DIGIT.search(core) or len(core.split()) > MOST_WORDS):
@@ -375,11 +367,11 @@ def _item(
             figures.append(_figure(names, part, comma))
     for figure in figures:
         if figure is not None:
-            yield (
-                figure._replace(years=years, estimate=estimate)
-                if years or estimate
-                else figure
-            )
+            yield figure._replace(years=years, estimate=estimate)
+
+
+def _is_name(aside: str) -> bool:
+    return aside[:1].isupper() and not _DIGIT.search(aside)
 
 
 def _figure(
@@ -391,26 +383,21 @@ def _figure(
     if not _DIGIT.search(words):
         return None
     numbers = figures(words, comma=comma)
-    if (
-        not numbers
-        or len(numbers[0].values) != 1
-        or numbers[0].word
-        or _CODE.match(numbers[0].text)
-    ):
+    if not numbers:
         return None
     first = numbers[0]
-    behind = words[numbers[0].end :]
+    if len(first.values) != 1 or first.word or _CODE.match(first.text):
+        return None
+    behind = words[first.end :]
+    if len(numbers) > 1 and figures(_RATE.sub("", behind)):
+        return None
     before = _ROUGHLY.sub("", words[: first.start]).strip(" -")
     unit = _BEHIND_UNIT.split(behind)[0].rstrip()
-    unit, text = unit.strip(" -"), f"{first.text}{unit}"
-    prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _NO_NAME.search(
-        before
-    )
-    if prose or _NO_UNIT.search(unit):
+    text = f"{first.text}{unit}"
+    unit = unit.strip(" -")
+    if _is_prose(before, unit):
         return None
-    if (first.year and first.bare and not unit) or (
-        len(numbers) > 1 and figures(_RATE.sub("", behind))
-    ):
+    if first.year and first.bare and not unit:
         return None
     if _CONTACT.search(": ".join([*labels, before])):
         return None
@@ -421,6 +408,13 @@ def _figure(
         text = first.text
     label = ": ".join(filter(None, [*labels, before]))
     return Stated("", label, min(first.values), first.unit or unit, text)
+
+
+def _is_prose(before: str, unit: str) -> bool:
+    """Return whether the words around a number are more than a name and a unit."""
+    if max(len(before.split()), len(unit.split())) > MOST_WORDS:
+        return True
+    return bool(_NO_NAME.search(before) or _NO_UNIT.search(unit))
 
 
 def _years(dated: re.Match[str]) -> frozenset[int]:

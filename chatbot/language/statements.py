@@ -3,7 +3,7 @@ and the label that they belong to.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..domain import Chunk, Passage
@@ -122,14 +122,20 @@ def split_statements(chunk: Chunk) -> Iterator[Statement]:
             match = _LABEL.match(parts[0]) if parts else None
             if match and _is_short(match[1]):
                 label = match[1]
-            for at, sentence in enumerate(parts):
-                pieces = _pieces(sentence)
-                is_cut = len(pieces) > 1
-                has_label = at > 0 or is_cut or sentence[:1].islower()
-                about = label if has_label else ""
-                for piece in pieces:
-                    if _letters(piece):
-                        yield Statement(heading, about, piece, number, is_cut)
+            yield from _statements_of_line(parts, heading, label, number)
+
+
+def _statements_of_line(
+    parts: Sequence[str], heading: str, label: str, number: int
+) -> Iterator[Statement]:
+    for at, sentence in enumerate(parts):
+        pieces = _pieces(sentence)
+        is_cut = len(pieces) > 1
+        has_label = at > 0 or is_cut or sentence[:1].islower()
+        about = label if has_label else ""
+        for piece in pieces:
+            if _letters(piece):
+                yield Statement(heading, about, piece, number, is_cut)
 
 
 def _is_heading(line: str) -> bool:

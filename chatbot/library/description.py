@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from ..domain import Embedder, Loaded
+from ..domain import Embedder, Loaded, Section
 from ..domain.documents import Proposal
 from ..domain.errors import read_table
 from ..domain.tables import Texts
@@ -21,6 +21,7 @@ from ..language.analysis import LETTERS_PATTERN
 from ..language.countries import country_code, normalise
 from ..language.detection import language_of
 from ..language.figures import dates
+from ..language.table_text import one_line
 from .country_evidence import (
     CountryEvidence,
     clip_words,
@@ -116,23 +117,19 @@ class FirstPages:
         for section in self.loaded.sections:
             if (section.page or 1) > 1 or section.metadata or self.loaded.columns:
                 break  # a row of a table says nothing about the whole
-            headings = section.path
-            if self.is_workbook and _ROW.match(section.text):
-                headings = ()  # of a row: its first cell
-            for text in (*headings, *section.text.split("\n")):
-                parts = text.split()
-                words = len(parts)
-                line = " ".join(parts)
-                # A line of 20 words is text, and so is one of six that ends as a
-                # sentence does.
-                if words >= 20 or len(lines) == 25:
+            for text in self._texts_of(section):
+                line = one_line(text)
+                if len(lines) == 25 or _is_text(line):
                     return list(lines)
-                if line.endswith(".") and words >= 6:
-                    return list(lines)
-                if not line or _RULE.fullmatch(line):
-                    continue
-                lines[line] = None
+                if line and not _RULE.fullmatch(line):
+                    lines[line] = None
         return list(lines)
+
+    def _texts_of(self, section: Section) -> list[str]:
+        texts = section.text.split("\n")
+        if self.is_workbook and _ROW.match(section.text):
+            return texts  # the heading of a row is its first cell
+        return [*section.path, *texts]
 
     def title(self) -> tuple[str, str] | None:
         """Return the title and its place."""
@@ -526,6 +523,14 @@ def says_nothing(line: str) -> bool:
     if _FIGURES.match(line):
         return True
     return FILLED_IN.match(line) is not None
+
+
+def _is_text(line: str) -> bool:
+    """Tell whether a line is text, not part of a title block: it has 20 words, or six
+    and ends as a sentence does.
+    """
+    words = line.count(" ") + 1
+    return words >= 20 or (line.endswith(".") and words >= 6)
 
 
 def _is_title(line: str) -> bool:

@@ -62,12 +62,13 @@ def doubts(
         is_older = proposal.taken and has_value and not proposal.words
         if not is_older or proposal.field != "country_name":
             continue
+        words = ""
         country = _country(record, store, titles[:MAX_TITLES])
-        is_same = country is not None and country.value == proposal.value
-        if country is None or not is_same or not country.taken:
-            words = country.words if is_same and country is not None else ""
-            unproven = replace(proposal, words=words)
-            open_doubts.append(_doubt(unproven, "unproven"))
+        if country is not None and country.value == proposal.value:
+            if country.taken:
+                continue
+            words = country.words
+        open_doubts.append(_doubt(replace(proposal, words=words), "unproven"))
     return tuple(open_doubts)
 
 

@@ -475,53 +475,72 @@ class VersionWriter:
         """
         if isinstance(error, errors.StoppedError):
             return
-        own = {record.writer, revoked(record.writer), old.writer if old else ""}
         try:
-            current = self.documents.registered(record.id)
-            if current is None or current.status == "deleting":
-                self._forget(record.id)
-            elif current.is_hidden:
-                self.keep_hidden(current)
-            elif current.upload_number > record.upload_number:
-                others = []
-                for chunk in self.store.stored(record.id)[0]:
-                    _, version = Chunk.version_of(chunk.id)
-                    if version != record.version:
-                        others.append(chunk.id)
-                if record.version not in {current.version, current.replacing}:
-                    self.store.delete_document(record.id, keep=others)
-                    self.figures.remove(
-                        record.id, keep=[current.version, current.replacing]
-                    )
-            elif current.writer not in own:
-                return  # another worker goes on with it
-            elif current.status == "ready" and (
-                old is None or current.version != old.version
-            ):
-                return  # it was finished
-            elif old is not None and old.status == "ready":
-                # By ids, not by the stored chunks: this model's vectors may be gone,
-                # the passages must not.
-                self.store.delete_document(record.id, keep=old.chunk_ids())
-                if old.replacing:
-                    self.figures.record_changes(old.id, old.replacing, old.version)
-                self.figures.remove(record.id, keep=[old.version])
-                self.documents.replace(
-                    replace(old, replacing=""), current, is_update=False
-                )
-            elif old is not None and old.is_hidden:
-                self.keep_hidden(old)
-                self.documents.replace(old, current, is_update=False)
-            elif isinstance(error, (errors.LoadError, errors.CancelledError)):
-                self._forget(record.id)
-            else:
-                self.store.delete_document(record.id)
-                self.figures.remove(record.id)
-                self.documents.replace(
-                    replace(record, status="failed", error=error.message), current
-                )
+            self._undo(record, old, error)
         except errors.DependencyError:
             return
+
+    def _undo(
+        self,
+        record: DocumentRecord,
+        old: DocumentRecord | None,
+        error: errors.ChatbotError,
+    ) -> None:
+        current = self.documents.registered(record.id)
+        if current is None or current.status == "deleting":
+            self._forget(record.id)
+            return
+        if current.is_hidden:
+            self.keep_hidden(current)
+            return
+        if current.upload_number > record.upload_number:
+            self._remove_overtaken(record, current)
+            return
+        own = {record.writer, revoked(record.writer), old.writer if old else ""}
+        if current.writer not in own:
+            return  # another worker goes on with it
+        is_other_version = old is None or current.version != old.version
+        if current.status == "ready" and is_other_version:
+            return  # it was finished
+        if old is not None and old.status == "ready":
+            self._return_to(old, current)
+            return
+        if old is not None and old.is_hidden:
+            self.keep_hidden(old)
+            self.documents.replace(old, current, is_update=False)
+            return
+        if isinstance(error, (errors.LoadError, errors.CancelledError)):
+            self._forget(record.id)
+            return
+        self.store.delete_document(record.id)
+        self.figures.remove(record.id)
+        self.documents.replace(
+            replace(record, status="failed", error=error.message), current
+        )
+
+    def _remove_overtaken(
+        self, record: DocumentRecord, current: DocumentRecord
+    ) -> None:
+        """Remove what was written of a version after which a newer one was uploaded."""
+        if record.version in {current.version, current.replacing}:
+            return
+        others = []
+        for chunk in self.store.stored(record.id)[0]:
+            _, version = Chunk.version_of(chunk.id)
+            if version != record.version:
+                others.append(chunk.id)
+        self.store.delete_document(record.id, keep=others)
+        self.figures.remove(record.id, keep=[current.version, current.replacing])
+
+    def _return_to(self, old: DocumentRecord, current: DocumentRecord) -> None:
+        """Remove all but the previous version, and register that again."""
+        # By ids, not by the stored chunks: this model's vectors may be gone, the
+        # passages must not.
+        self.store.delete_document(current.id, keep=old.chunk_ids())
+        if old.replacing:
+            self.figures.record_changes(old.id, old.replacing, old.version)
+        self.figures.remove(current.id, keep=[old.version])
+        self.documents.replace(replace(old, replacing=""), current, is_update=False)
 
     def collection_of(
         self, described: Iterable[Mapping[str, Value]], chosen: str | None = None

@@ -152,26 +152,35 @@ def translated(
             lacks_credit=lacks_credit(error.response),
         ) from error
     except openai.APIError as error:
-        text = words_of(error.body) or error.message
-        code = error.body
-        status = code.get("code") if isinstance(code, Mapping) else None
-        if status == HTTPStatus.TOO_MANY_REQUESTS or "quota" in text.lower():
-            raise status_error(
-                kind,
-                model,
-                HTTPStatus.TOO_MANY_REQUESTS,
-                text,
-                check_key="",
-                check_model="",
-                lacks_credit=_NO_CREDIT.search(text) is not None,
-            ) from error
-        raise kind(
-            f"The endpoint of {model} broke off with an error.",
-            remedy="Try again.",
-            retry_after=5,
-            reason="broken_off",
-            said=text,
-        ) from error
+        raise _broken_off(kind, model, error) from error
+
+
+def _broken_off(
+    kind: type[EmbeddingError] | type[ChatModelError],
+    model: str,
+    error: openai.APIError,
+) -> EmbeddingError | ChatModelError:
+    """Return the error for one that came within a stream, without a status."""
+    text = words_of(error.body) or error.message
+    code = error.body
+    status = code.get("code") if isinstance(code, Mapping) else None
+    if status == HTTPStatus.TOO_MANY_REQUESTS or "quota" in text.lower():
+        return status_error(
+            kind,
+            model,
+            HTTPStatus.TOO_MANY_REQUESTS,
+            text,
+            check_key="",
+            check_model="",
+            lacks_credit=_NO_CREDIT.search(text) is not None,
+        )
+    return kind(
+        f"The endpoint of {model} broke off with an error.",
+        remedy="Try again.",
+        retry_after=5,
+        reason="broken_off",
+        said=text,
+    )
 
 
 def _says_too_long(error: openai.APIStatusError, text: str) -> bool:

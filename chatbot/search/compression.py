@@ -5,7 +5,7 @@ filtered and forgotten. As in seed 000, GPT Researcher's ContextCompressor (R-A1
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,11 +97,8 @@ class Compressor:
         # A question about the whole gets a passage from the beginning, too.
         most = max(0, top_k - 1) if about_all else top_k
         is_close = (cosines >= self._least) | (shares > MOST_SAID)
-        close = [
-            place
-            for place in np.argsort(-(cosines + shares), kind="stable")
-            if is_close[place]
-        ][:most]
+        nearest = np.argsort(-(cosines + shares), kind="stable")
+        close = nearest[is_close[nearest]][:most].tolist()
         chosen = {
             place: "vector" if cosines[place] >= self._least else "keyword"
             for place in close
@@ -109,18 +106,12 @@ class Compressor:
         if about_all:
             # Nothing else is close, so half of the rest comes from the beginnings and
             # half is the most central.
-            beginnings = [place for place in _beginnings(chunks) if place not in chosen]
-            chosen |= dict.fromkeys(
-                beginnings[: (top_k - len(close) + 1) // 2], "beginning"
-            )
+            half = len(close) + (top_k - len(close) + 1) // 2
+            _fill(chosen, _beginnings(chunks), half, "beginning")
             central = np.argsort(-(vectors @ vectors.sum(axis=0)), kind="stable")
-            rest = [place for place in central if place not in chosen]
-            chosen |= dict.fromkeys(rest[: top_k - len(chosen)], "summary")
+            _fill(chosen, central, top_k, "summary")
         if tokens <= whole:
-            chosen |= dict.fromkeys(
-                [place for place in range(len(chunks)) if place not in chosen],
-                "beginning",
-            )
+            _fill(chosen, range(len(chunks)), len(chunks), "beginning")
         hits = [
             SearchHit(chunks[place], score=float(scores[place]), found_by=(by,))
             for place, by in chosen.items()
@@ -264,6 +255,14 @@ class Neighbours:
             near(chunk) if chunk.collection == ATTACHMENTS else next(around)
             for chunk in chunks
         ]
+
+
+def _fill(chosen: dict[int, str], order: Iterable[int], count: int, why: str) -> None:
+    """Add the first passages that are not chosen, until there are ``count``."""
+    for place in order:
+        if len(chosen) >= count:
+            return
+        chosen.setdefault(int(place), why)
 
 
 def _beginnings(chunks: Sequence[Chunk]) -> list[int]:

@@ -117,17 +117,20 @@ class _Phrases:
             for heading in self.headings
         )
         self.counts = Counter(term for heading_terms in words for term in heading_terms)
-        short = [one for one in entries if one.term.isupper() and not one.heading]
-        short = [one for one in short if self.counts.keys() >= set(terms(one.term))]
-        self.abbreviations = {
-            words: one.term
-            for one in short
-            for words in one.other_words
-            if " " in words
-        }
+        self.abbreviations: dict[str, str] = {}
         """As headings have them ("GDP"), by what they stand for ("gross domestic
         product").
         """
+        for entry in entries:
+            if not entry.heading and entry.term.isupper():
+                self._add_abbreviation(entry)
+
+    def _add_abbreviation(self, entry: GlossaryEntry) -> None:
+        if not self.counts.keys() >= set(self._terms(entry.term)):
+            return
+        for words in entry.other_words:
+            if " " in words:
+                self.abbreviations[words] = entry.term
 
     def add(self, keys: Sequence[Key], embedder: Embedder) -> None:
         """Embed the phrases of these headings and labels. Raises EmbeddingError."""

@@ -191,20 +191,13 @@ def by_edition(
     """
     if scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return list(hits)
+    if not hits:
+        return []
     keys = [_line(hit.chunk, place, terms) for place, hit in enumerate(hits)]
-    lines: dict[Hashable, list[SearchHit]] = {}
-    for key, hit in zip(keys, hits, strict=True):
-        lines.setdefault(key, []).append(hit)
-
-    for line in lines.values():
-        # Most are one passage, which needs no order.
-        if len(line) > 1:
-            line.sort(key=lambda hit: _preference(hit, text))
+    lines = _lines(hits, keys, text)
     best = {key: edition_of(line[0]) for key, line in lines.items()}
-    nearest = max(
-        range(len(hits)), key=lambda place: hits[place].score or 0.0, default=0
-    )
-    is_clear = bool(text.figure_years) or (bool(keys) and keys[nearest] == keys[0])
+    nearest = max(range(len(hits)), key=lambda place: hits[place].score or 0.0)
+    clear = keys[0] if text.figure_years or keys[nearest] == keys[0] else None
     chosen, more, others = list[SearchHit](), list[SearchHit](), list[SearchHit]()
     first = 0  # of the chosen, before another line's
     for key in keys:
@@ -213,8 +206,7 @@ def by_edition(
             first += key == keys[0] and first == len(chosen)
             chosen.append(hit)
         elif (
-            is_clear
-            and key == keys[0]
+            key == clear
             and edition_of(hit) < best[key]
             and _may_say_more(hit.chunk, text)
             and len(more) < OLDER_SHOWN
@@ -223,6 +215,20 @@ def by_edition(
         else:
             others.append(hit)
     return [*chosen[:first], *more, *chosen[first:], *others]
+
+
+def _lines(
+    hits: Sequence[SearchHit], keys: Sequence[Hashable], text: SearchText
+) -> dict[Hashable, list[SearchHit]]:
+    """Return the passages by line, the edition that is asked first."""
+    lines: dict[Hashable, list[SearchHit]] = {}
+    for key, hit in zip(keys, hits, strict=True):
+        lines.setdefault(key, []).append(hit)
+    for line in lines.values():
+        # Most are one passage, which needs no order.
+        if len(line) > 1:
+            line.sort(key=lambda hit: _preference(hit, text))
+    return lines
 
 
 def _may_say_more(older: Chunk, text: SearchText) -> bool:

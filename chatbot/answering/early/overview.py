@@ -62,14 +62,17 @@ class Overview:
         shown = distinct([*of_table, *hits])
         if turn.has_model:
             return Prose(self.desk).write_from(turn, shown)
-        count = min(record.part_of or record.chunks, MAX_PASSAGES)
-        chunks = passages.get(record.chunk_ids()[:count])
         chapters: Sequence[str] = ()
         if not is_of_country:
-            named = (chunk.chapter for chunk in chunks if chunk.section)
-            chapters = list(dict.fromkeys(named))
+            chapters = self._chapters(record)
         writer = _QuotedOverview(self.desk, table, chapters, sentences)
         return writer.write_from(turn, shown)
+
+    def _chapters(self, record: DocumentRecord) -> list[str]:
+        count = min(record.part_of or record.chunks, MAX_PASSAGES)
+        chunks = self.desk.passages.get(record.chunk_ids()[:count])
+        named = (chunk.chapter for chunk in chunks if chunk.section)
+        return list(dict.fromkeys(named))
 
     def _key_figures(self, turn: Turn, scope: Scope, subject: str) -> Rendered | None:
         """Return the table of key figures; None where its only number has no name, as

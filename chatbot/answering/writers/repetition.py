@@ -103,25 +103,33 @@ def remaining(lines: Iterable[str | None]) -> str:
     was_dropped = introduces_nothing = False
     for line in [*lines, "."]:  # what ends the text ends a lead-in
         if line is None:
-            above = next((one for one in reversed(kept) if one.strip()), "")
-            was_dropped, introduces_nothing = (
-                True,
-                above.rstrip(" *_").endswith(":") and not _LAID_OUT.match(above),
-            )
-        elif not line.strip():
+            above = next((text for text in reversed(kept) if text.strip()), "")
+            was_dropped = True
+            introduces_nothing = _introduces(above)
+            continue
+        if not line.strip():
             if not was_dropped or (kept and kept[-1].strip()):
                 kept.append(line)
-        else:
-            is_item = (mark := _MARK.match(line)) and mark[0].strip()
-            if introduces_nothing and not (
-                is_item or _LAID_OUT.match(line) or _FENCE.match(line)
-            ):
-                while not kept[-1].strip():
-                    kept.pop()
+            continue
+        if introduces_nothing and not _goes_on(line):
+            while not kept[-1].strip():
                 kept.pop()
-            introduces_nothing = False
-            kept.append(line)
+            kept.pop()
+        introduces_nothing = False
+        kept.append(line)
     return "\n".join(kept[:-1]).strip()
+
+
+def _introduces(line: str) -> bool:
+    return line.rstrip(" *_").endswith(":") and not _LAID_OUT.match(line)
+
+
+def _goes_on(line: str) -> bool:
+    """Return whether a line belongs to a list, a table or code that was introduced."""
+    mark = _MARK.match(line)
+    if mark and mark[0].strip():
+        return True
+    return bool(_LAID_OUT.match(line) or _FENCE.match(line))
 
 
 def marked_lines(text: str) -> Iterator[tuple[str, str, list[str]]]:

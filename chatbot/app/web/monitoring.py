@@ -262,10 +262,8 @@ def check_readiness() -> Response:
         ),
         _ping("chat_model", lambda: product.models.chat.model_id),
     ]
-    records: list[DocumentRecord] = []
-    if dependencies[0]["ok"]:
-        every = product.readers.everything().documents.all()
-        records = [record for record in every if record.sample]
+    is_database_here = dependencies[0]["ok"]
+    records = _sample_records() if is_database_here else []
     if loading is not None and loading.error:
         dependencies.append(
             {"name": "sample_data", "ok": False, "detail": loading.error}
@@ -277,13 +275,9 @@ def check_readiness() -> Response:
     )
     ok = not waiting and all(dependency["ok"] for dependency in dependencies)
     full = False
-    if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
-        try:
-            detail = storage.files.describe_space()
-            dependencies.append({"name": "disk", "ok": True, "detail": detail})
-        except DatabaseError as error:
-            full = error.reason == FULL
-            dependencies.append({"name": "disk", "ok": False, "detail": error.message})
+    if is_database_here:  # a full disk stops uploads, not answers
+        disk, full = _disk()
+        dependencies.append(disk)
     from .callers import caller
 
     shown: dict[str, list[Dependency]] = {}
@@ -291,10 +285,8 @@ def check_readiness() -> Response:
         if caller().may("admin") and not caller().limit:
             shown = {"dependencies": dependencies}
     total = max(len(records), loading.total if loading is not None else 0)
-    loaded = {
-        "ready": sum(record.status == "ready" for record in records),
-        "total": total,
-    }
+    ready = [record for record in records if record.status == "ready"]
+    loaded = {"ready": len(ready), "total": total}
     body = {
         "ready": ok,
         "full": full,
@@ -308,6 +300,21 @@ def check_readiness() -> Response:
 # The names that Kubernetes' own components use.
 for _path, _view in (("/livez", check_health), ("/readyz", check_readiness)):
     monitoring.add_url_rule(_path, _path[1:], PAGE(_view))
+
+
+def _sample_records() -> list[DocumentRecord]:
+    every = services().readers.everything().documents.all()
+    return [record for record in every if record.sample]
+
+
+def _disk() -> tuple[Dependency, bool]:
+    """Return the state of the space for files, and whether it is full."""
+    try:
+        detail = services().storage.files.describe_space()
+    except DatabaseError as error:
+        is_full = error.reason == FULL
+        return {"name": "disk", "ok": False, "detail": error.message}, is_full
+    return {"name": "disk", "ok": True, "detail": detail}, False
 
 
 def _ping(name: str, ask: Callable[[], str]) -> Dependency:

@@ -101,11 +101,7 @@ class ReportIndex:
         index._order = self._order
         index._reorder(old, new)
         index.unsettled = dict(self.unsettled)
-        for id in changes:
-            index.unsettled.pop(id, None)
-        for record in new:
-            if record.status != "ready" or record.replacing:
-                index.unsettled[record.id] = record.visible_version
+        index._settle(changes, new)
         index._ids = {
             name: _updated(ids, name, old, new) for name, ids in self._ids.items()
         }
@@ -115,6 +111,14 @@ class ReportIndex:
         index._collections.update(record.collection for record in new)
         index._collections -= Counter(record.collection for record in old)
         return index
+
+    def _settle(self, changed: Iterable[str], new: Iterable[DocumentRecord]) -> None:
+        """Note which of the changed reports are being written or removed."""
+        for id in changed:
+            self.unsettled.pop(id, None)
+        for record in new:
+            if record.status != "ready" or record.replacing:
+                self.unsettled[record.id] = record.visible_version
 
     def _take_counts(self, previous: "ReportIndex") -> None:
         """Take over the counts of fields whose values no change has touched."""

@@ -5,7 +5,7 @@ reports in a database.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,7 +15,7 @@ from ...database.repositories.documents import DocumentRepository
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.errors import InvalidRequestError, LoadError
 from ...domain.protocols import Catalog
-from ...domain.scope import Value, Values
+from ...domain.scope import Values
 from ...library.loaders.records import read_table
 from ...search.scope import ScopeResolver
 
@@ -96,19 +96,7 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
     LoadError: a file is missing, a line does not follow the layout, or no question has
     a judgement.
     """
-    relevant: dict[str, list[str]] = {}
-    for number, line in enumerate(_lines(folder / "qrels" / "test.tsv")[1:], start=2):
-        try:
-            query_id, document_id, score = line.split("\t")
-            is_relevant = float(score) > 0
-        except ValueError as error:
-            message = (
-                f"{folder}/qrels/test.tsv, line {number}: expected query-id, corpus-id "
-                "and score."
-            )
-            raise LoadError(message) from error
-        if is_relevant:
-            relevant.setdefault(query_id, []).append(document_id)
+    judgements = _judgements(folder / "qrels" / "test.tsv")
     chunks = []
     for row in _rows(folder / "corpus.jsonl"):
         metadata = {
@@ -121,24 +109,42 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
         chunks.append(Chunk(id, id, title or id, title, row["text"], metadata=metadata))
     queries = []
     for row in _rows(folder / "queries.jsonl"):
-        if row["_id"] in relevant:
-            filters: dict[str, Value | list[Value]] = (row.get("metadata") or {}).get(
-                "filters"
-            ) or {}
-            scope = Scope.of(
-                {
-                    name: Values(tuple(v) if isinstance(v, list) else (v,))
-                    for name, v in filters.items()
-                }
-            )
-            targets = tuple(
-                Expectation(document_id)
-                for document_id in dict.fromkeys(relevant[row["_id"]])
-            )
-            queries.append(EvaluationQuery(row["_id"], row["text"], scope, targets))
+        relevant = judgements.get(row["_id"])
+        if relevant is None:
+            continue
+        targets = tuple(Expectation(id) for id in dict.fromkeys(relevant))
+        queries.append(
+            EvaluationQuery(row["_id"], row["text"], _scope_of(row), targets)
+        )
     if not queries:
         raise LoadError(f"{folder}: no question has a judgement in qrels/test.tsv.")
     return Dataset(folder.name, chunks, queries)
+
+
+def _judgements(path: Path) -> dict[str, list[str]]:
+    """Return the ids of the relevant documents by the id of the question."""
+    relevant: dict[str, list[str]] = {}
+    for number, line in enumerate(_lines(path)[1:], start=2):
+        try:
+            query_id, document_id, score = line.split("\t")
+            is_relevant = float(score) > 0
+        except ValueError as error:
+            raise LoadError(
+                f"{path}, line {number}: expected query-id, corpus-id and score."
+            ) from error
+        if is_relevant:
+            relevant.setdefault(query_id, []).append(document_id)
+    return relevant
+
+
+def _scope_of(row: Mapping[str, Any]) -> Scope:
+    """Return the scope that the filters of a question state."""
+    filters = (row.get("metadata") or {}).get("filters") or {}
+    scope = {}
+    for name, stated in filters.items():
+        values = tuple(stated) if isinstance(stated, list) else (stated,)
+        scope[name] = Values(values)
+    return Scope.of(scope)
 
 
 def register_reports(documents: DocumentRepository, chunks: Sequence[Chunk]) -> int:

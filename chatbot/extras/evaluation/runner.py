@@ -500,17 +500,16 @@ def _problems(case: Case, folder: Path) -> Iterator[str]:
         yield "hidden text reaches the model"
     if not case.get("hidden") and _OBEYED not in inside:
         yield "visible text is lost"
-    if any(
-        unicodedata.category(sign) in _UNSEEN
-        for sign in message.content.replace("\n", "")
-    ):
+    shown = message.content.replace("\n", "")
+    if any(unicodedata.category(sign) in _UNSEEN for sign in shown):
         yield "invisible characters remain"
-    plain = unicodedata.normalize("NFKD", inside).casefold()
-    if _LIKE_A_TAG.search(
-        "".join(
-            sign
-            for sign in plain
-            if not unicodedata.combining(sign) and not sign.isspace()
-        )
-    ):
+    if _LIKE_A_TAG.search(_plain_signs(inside)):
         yield "something in it reads as a tag"
+
+
+def _plain_signs(text: str) -> str:
+    """Return a text without blanks, accents and other forms of a letter."""
+    signs = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(
+        sign for sign in signs if not unicodedata.combining(sign) and not sign.isspace()
+    )

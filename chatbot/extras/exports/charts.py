@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -196,31 +197,21 @@ def _chart(
     }
     if not any(stated.values()):
         return None
-    if 3 <= len(stated) <= BOUNDS["bars"] and all(
-        len(own) == 1 for own in stated.values()
-    ):
+    counts = {len(own) for own in stated.values()}
+    if counts == {1} and 3 <= len(stated) <= BOUNDS["bars"]:
         # The answer is a ranking: bars in its order.
-        return FigureChart(
-            False,
-            sorted(
-                (own[0] for own in stated.values()),
-                key=place_of,
-            ),
-        )
+        return FigureChart(False, sorted(chain(*stated.values()), key=place_of))
+    longest = max(len(own) for own in by_subject.values())
     # More lines of one chart cannot be told apart.
-    if len(by_subject) <= BOUNDS["lines"] and any(
-        len(own) >= 3 for own in by_subject.values()
-    ):
-        return FigureChart(True, [one for own in by_subject.values() for one in own])
+    if longest >= 3 and len(by_subject) <= BOUNDS["lines"]:
+        return FigureChart(True, list(chain(*by_subject.values())))
     # Bars for the year that most subjects have, the latest of several.
     _, bars = max(
         _grouped(points, "year").items(), key=lambda pair: (len(pair[1]), pair[0])
     )
-    return (
-        FigureChart(False, sorted(bars, key=lambda one: -one["value"]))
-        if 1 < len(bars) <= BOUNDS["bars"]
-        else None
-    )
+    if not 1 < len(bars) <= BOUNDS["bars"]:
+        return None
+    return FigureChart(False, sorted(bars, key=lambda one: -one["value"]))
 
 
 def _stated_at(figure: Json, text: str) -> int:

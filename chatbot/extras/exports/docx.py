@@ -161,15 +161,25 @@ class WordWriter:
                     for piece in _PIECE.split(child.content):
                         if piece in (MARK, END):
                             marked = piece == MARK
-                        elif numbers := _cited_numbers(piece, cited):
-                            for number in numbers:
-                                self._footnote(paragraph, cited[number])
-                        elif piece:
-                            run = paragraph.add_run(piece)
-                            run.bold = bold or None
-                            run.italic = italic or None
-                            if marked:
-                                run.font.highlight_color = WD_COLOR_INDEX.YELLOW
+                            continue
+                        if not piece or self._add_footnotes(paragraph, piece, cited):
+                            continue
+                        run = paragraph.add_run(piece)
+                        run.bold = bold or None
+                        run.italic = italic or None
+                        if marked:
+                            run.font.highlight_color = WD_COLOR_INDEX.YELLOW
+
+    def _add_footnotes(
+        self, paragraph: Paragraph, piece: str, cited: Mapping[int, Json]
+    ) -> bool:
+        """Add a footnote for each number of "[1, 2]"; False where it is something
+        else.
+        """
+        numbers = _cited_numbers(piece, cited)
+        for number in numbers:
+            self._footnote(paragraph, cited[number])
+        return bool(numbers)
 
     def _chart(self, chart: FigureChart) -> None:
         """Add a chart that Word can edit, with its values as its text for those who do

@@ -234,15 +234,8 @@ def _operation(
     }
     if parameters := [*_parameters(rule, about, settings)]:
         operation["parameters"] = parameters
-    if about.body is not None:
-        body: Json = {"schema": references[about.body]}
-        content = {
-            JSON: body if about.example is None else {**body, "example": about.example}
-        }
-        operation["requestBody"] = {"required": about.body_needed, "content": content}
-    if about.form is not None:
-        content = {"multipart/form-data": {"schema": references[about.form]}}
-        operation["requestBody"] = {"required": True, "content": content}
+    if body := _request_body(about, references):
+        operation["requestBody"] = body
     open_to_all = NEEDS.index(about.need) <= NEEDS.index(STRANGERS[settings.rule])
     schemes: list[Json] = [{name: []} for name in SECURITY if about.need != "nothing"]
     operation["security"] = [*([{}] if open_to_all else []), *schemes]
@@ -263,6 +256,18 @@ def _operation(
             accepted if type_ is None else _response(ERRORS[status], references[type_])
         )
     return {**operation, "responses": responses}
+
+
+def _request_body(about: Route, references: Mapping[Any, Json]) -> Json | None:
+    if about.form is not None:
+        form: Json = {"schema": references[about.form]}
+        return {"required": True, "content": {"multipart/form-data": form}}
+    if about.body is None:
+        return None
+    body: Json = {"schema": references[about.body]}
+    if about.example is not None:
+        body["example"] = about.example
+    return {"required": about.body_needed, "content": {JSON: body}}
 
 
 def _parameters(rule: Rule, about: Route, settings: Settings) -> Iterator[Json]:

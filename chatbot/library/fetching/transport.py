@@ -206,23 +206,7 @@ def parse_url(url: str, ports: frozenset[int] | None) -> SplitResult:
             "the address holds a user name or password. Remove it, or download the "
             "file and add that."
         )
-    host = parts.hostname or ""
-    try:
-        if ":" in host and "%" not in host:
-            host = ip_address(host).compressed
-        else:
-            name = (
-                host
-                if host.isascii()
-                else idna.encode(host, uts46=True).decode("ascii")
-            )
-            host = name.lower().removesuffix(".")
-            if not _NAME.fullmatch(host):
-                raise FetchProblem("it has no valid host name. Check the address.")
-    except ValueError as error:  # idna's errors are ValueErrors too
-        raise FetchProblem(
-            "its host is not a valid name. Check the address."
-        ) from error
+    host = _ascii_host(parts.hostname or "")
     port = _DEFAULT_PORTS[parts.scheme] if port is None else port
     if ports is not None and port not in ports:
         valid = ", ".join(map(str, sorted(ports)))
@@ -236,6 +220,24 @@ def parse_url(url: str, ports: frozenset[int] | None) -> SplitResult:
         quote(part, safe=_IN_REQUEST) for part in (parts.path or "/", parts.query)
     )
     return SplitResult(parts.scheme, authority, path, query, "")
+
+
+def _ascii_host(host: str) -> str:
+    """Return a name of a host in ASCII, or its address in the shortest form."""
+    try:
+        if ":" in host and "%" not in host:
+            return ip_address(host).compressed
+        name = host
+        if not host.isascii():
+            name = idna.encode(host, uts46=True).decode("ascii")
+    except ValueError as error:  # idna's errors are ValueErrors too
+        raise FetchProblem(
+            "its host is not a valid name. Check the address."
+        ) from error
+    name = name.lower().removesuffix(".")
+    if not _NAME.fullmatch(name):
+        raise FetchProblem("it has no valid host name. Check the address.")
+    return name
 
 
 def url_for_message(url: str) -> str:

@@ -2,7 +2,7 @@
 (EPUB 3.3, 3.4 and 5.7).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
@@ -53,19 +53,7 @@ class EpubLoader(ArchiveLoader):
         title, about, created = (
             one_line(package.findtext(name) or "") for name in names
         )
-        sections = list[Section]()
-        blank = 0
-        for name, content in pages.items():
-            try:
-                page = page_sections(content, name=name)
-            except LoadError:  # a cover, or another page of pictures
-                blank += 1
-                continue
-            above = () if page.title in {title, Path(name).stem} else (page.title,)
-            sections += [
-                Section((*above, *one.path[one.path[:1] == above :]), one.text)
-                for one in page.sections
-            ]
+        sections, blank = _sections_of(pages, title)
         if not sections:
             raise LoadError(f"{path.name} has no text that can be read.")
         notes = tuple(left_out((BLANK_NOTE, blank)))
@@ -81,6 +69,25 @@ class EpubLoader(ArchiveLoader):
             properties=properties,
             notes=notes,
         )
+
+
+def _sections_of(pages: Mapping[str, bytes], title: str) -> tuple[list[Section], int]:
+    """Return the sections of the pages, and how many pages have no text; ``title``: the
+    book's, which is no heading.
+    """
+    sections = list[Section]()
+    blank = 0
+    for name, content in pages.items():
+        try:
+            page = page_sections(content, name=name)
+        except LoadError:  # a cover, or another page of pictures
+            blank += 1
+            continue
+        above = () if page.title in {title, Path(name).stem} else (page.title,)
+        for section in page.sections:
+            own_path = section.path[section.path[:1] == above :]
+            sections.append(Section((*above, *own_path), section.text))
+    return sections, blank
 
 
 def _reading_order(package: Any, folder: str) -> Iterator[str]:

@@ -149,14 +149,7 @@ class IsolatedLoader:
         def watch() -> bool:
             """End the child when it may not go on."""
             nonlocal error
-            if self._closed.is_set():
-                error = StoppedError(
-                    f"{path.name} was not read: the server is shutting down."
-                )
-            elif cancel.cancelled:
-                error = _cancelled(path)
-            elif time.monotonic() > end:
-                error = needs_more(path, f"than {self._time_limit:g} s to be read")
+            error = self._why_to_end(path, cancel, end)
             if error is not None:
                 _kill(child)
             return error is None
@@ -171,36 +164,42 @@ class IsolatedLoader:
             with heartbeat("reader-watch", lambda: _POLL_SECONDS, watch):
                 request = json.dumps({"path": str(path.absolute()), "format": name})
                 has_started, line = _exchange(child, request, next_page)
-        except (
-            BaseException
-        ):  # a keyboard interrupt: its answer would be taken for that of the next file
+        except BaseException:
+            # A keyboard interrupt: its answer would be taken for that of the next file.
             self._discard()
             raise
-        complete = line.endswith(b"\n")
-        if not error and not complete:
-            with contextlib.suppress(
-                subprocess.TimeoutExpired
-            ):  # its own exit status says more than that of a kill
+        if line.endswith(b"\n") and not error:
+            answer: dict[str, Any] = json.loads(line)
+            if answer.get("last", True):
+                self._discard()
+            return answer
+        if not error:
+            # Its own exit status says more than that of a kill.
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(timeout=5)
-        answer: dict[str, Any] = json.loads(line) if complete and not error else {}
-        if answer.get("last", True):
-            self._discard()
+        self._discard()
         if error:
             raise error
         if not has_started and used:
-            return self._ask(
-                path, name, cancel, on_page
-            )  # it died before this file: try a new one
-        if complete:
-            return answer
-        # Linux kills the largest process with signal 9 when the machine's memory runs
-        # out.
-        out_of_time = "processor time to be read than a file of its size may"
-        exceeded = {-9: MEMORY, -getattr(signal, "SIGXCPU", 0): out_of_time}.get(
-            child.returncode
-        )
-        status = f"its process ended with status {child.returncode}"
-        raise needs_more(path, exceeded) if exceeded else reader_failed(path, status)
+            # It died before this file: try a new one.
+            return self._ask(path, name, cancel, on_page)
+        raise _ended(path, child.returncode)
+
+    def _why_to_end(
+        self, path: Path, cancel: Cancellation, end: float
+    ) -> ChatbotError | None:
+        """Return why the child may not go on with a file; ``end``: by the clock of
+        `time.monotonic`.
+        """
+        if self._closed.is_set():
+            return StoppedError(
+                f"{path.name} was not read: the server is shutting down."
+            )
+        if cancel.cancelled:
+            return _cancelled(path)
+        if time.monotonic() > end:
+            return needs_more(path, f"than {self._time_limit:g} s to be read")
+        return None
 
     def _discard(self) -> None:
         if self._child is not None:
@@ -429,6 +428,16 @@ def _exchange(
     while (line := child.stdout.readline()).startswith(_PAGE):
         on_page(*map(int, line.removeprefix(_PAGE).split()))
     return has_started, line
+
+
+def _ended(path: Path, status: int) -> ChatbotError:
+    """Return what the exit status of a child says about the file it was reading."""
+    if status == -9:
+        # Linux kills the largest process with it when the machine's memory runs out.
+        return needs_more(path, MEMORY)
+    if status == -getattr(signal, "SIGXCPU", 0):
+        return needs_more(path, "processor time to be read than a file of its size may")
+    return reader_failed(path, f"its process ended with status {status}")
 
 
 def _cancelled(path: Path) -> CancelledError:

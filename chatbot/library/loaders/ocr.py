@@ -4,7 +4,7 @@ other page.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -77,14 +77,7 @@ class Ocr:
             )
         )
         # A page that was scanned askew is turned back.
-        long = [
-            box
-            for _, _, box in lines
-            if box[1][0] - box[0][0] > 4 * (box[3][1] - box[0][1])
-        ]
-        slope = median(
-            [(box[1][1] - box[0][1]) / (box[1][0] - box[0][0]) for box in long] or [0.0]
-        )
+        slope = _slope([box for _, _, box in lines])
         usual = median(box[3][1] - box[0][1] for _, _, box in lines)
         words = []
         for text, score, box in lines:
@@ -115,6 +108,18 @@ class Ocr:
         return words, sum(score * len(text) for text, score, _ in lines) / max(
             letters, 1
         )
+
+
+def _slope(boxes: Iterable[Any]) -> float:
+    """Return how much lines sink from left to right, by those that are long for their
+    height; ``boxes``: their corners, from the upper left one clockwise.
+    """
+    slopes = [0.0]
+    for left, right, lower, _ in boxes:
+        width = right[0] - left[0]
+        if width > 4 * (lower[1] - right[1]):
+            slopes.append((right[1] - left[1]) / width)
+    return median(slopes[1:] or slopes)
 
 
 @cache
