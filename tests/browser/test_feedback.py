@@ -25,7 +25,8 @@ def test_a_thumb_with_a_reason_and_the_operators_page(
 ) -> None:
     with watched(launched) as (page, problems):
         page.goto(address)
-        for question in ("How much does Kenya grow?", "How much does Peru grow?"):
+        asked = ("How much does Kenya grow?", *2 * ["How much does Peru grow?"])
+        for question in asked:
             page.locator("#question").fill(question)
             page.keyboard.press("Enter")
             expect(page.locator(".answer-footer").last).to_be_visible()
@@ -38,8 +39,15 @@ def test_a_thumb_with_a_reason_and_the_operators_page(
         first.locator(".reason", has_text="Incomplete").click()
         first.get_by_label("Comment").fill("Of 2021 only.")
         first.get_by_role("button", name="Send", exact=True).click()
+        thanks = first.locator(".thanks")
+        expect(thanks).to_contain_text("Thank you. Whoever runs this can read it.")
         expect(first.locator(".why")).to_have_count(0)
-        expect(down).to_be_focused()
+        thanks.get_by_role("button", name="Ask in other words").click()
+        expect(page.locator("#question")).to_have_value("How much does Kenya grow?")
+        page.locator("#editing-end").click()
+        thanks.get_by_role("button", name="Ask in all reports").click()
+        expect(page.locator(".turn")).to_have_count(4)
+        expect(page.locator(".answer-footer").last).to_be_visible()
         page.reload()
         expect(
             page.locator(".turn").first.get_by_label("Bad answer")
@@ -49,13 +57,20 @@ def test_a_thumb_with_a_reason_and_the_operators_page(
             [re.compile("How much does Kenya grow.*Of 2021 only.")]
         )
         expect(page.locator("#unanswered tbody tr")).to_have_text(
-            [re.compile("How much does Peru grow")]
+            [re.compile("How much does Peru grow.*2")]
         )
+        expect(page.locator("#outage")).to_be_hidden()
         expect(page.locator("#usage tbody tr")).to_have_count(1)
         expect(
-            page.get_by_role("img", name="Questions per day (peak: 2)")
+            page.get_by_role("img", name="Questions per day (peak: 4)")
         ).to_be_visible()
         expect(
             page.locator("#own-only")
         ).to_be_hidden()  # only this machine reaches the server
+        page.locator("#unanswered a").click()
+        expect(page.locator(".question")).to_have_text("How much does Peru grow?")
+        expect(page.locator(".answer-footer")).to_be_visible()
+        page.goto(f"{address}/?question=How+much+does+Mali+grow%3F")
+        expect(page.locator("#question")).to_have_value("How much does Mali grow?")
+        expect(page.locator(".turn")).to_have_count(0)
         assert problems == []

@@ -155,16 +155,26 @@ def test_what_did_not_reach_the_server_is_there_after_a_reload(
         browser.context.set_offline(True)
         send(browser, RATE)
         expect(browser.get_by_role("button", name="Ask again")).to_be_visible()
+        conversation = browser.url
+        browser.goto("about:blank")
         browser.context.set_offline(False)
-        browser.reload()
+        browser.goto(conversation)
         questions(browser, GROWTH)
         expect(composer(browser)).to_have_value(RATE)
+
+
+def test_a_question_asked_offline_is_asked_when_the_connection_returns(
+    launched: Browser, address: str
+) -> None:
+    with watched(launched) as (browser, _):
+        browser.goto(address)
+        ask(browser, GROWTH)
         browser.context.set_offline(True)
-        composer(browser).press("Enter")
-        again = browser.get_by_role("button", name="Ask again")
-        expect(again).to_be_visible()
+        send(browser, RATE)
+        notice = browser.locator(".notice").last
+        expect(notice).to_contain_text("is asked by itself when the connection returns")
+        expect(browser.get_by_role("button", name="Ask again")).to_be_visible()
         browser.context.set_offline(False)
-        again.click()
         complete(browser)
         browser.reload()
         questions(browser, GROWTH, RATE)

@@ -61,7 +61,7 @@ def test_what_there_is_makes_the_examples_and_chooses_the_scope(page: Page) -> N
         [f"What is “{title}” about?" for title in titles]
     )
     expect(page.locator("#newest")).to_have_text(
-        re.compile("Newest report: (Kenya|Mali): Country Report 2023, ")
+        re.compile("^Newest report: (Kenya|Mali): Country Report 2023$")
     )
     expect(page.locator("#run-by")).to_have_text(
         "Run by The Water Trust, desk@example.org"
@@ -159,10 +159,19 @@ def test_little_is_asked_for_to_begin_and_for_the_first_answer(
     """
     with watched(launched) as (page, problems):
         asked: list[str] = []
+        sent: list[int] = []
         page.on("request", lambda request: asked.append(request.url))
+        network = page.context.new_cdp_session(page)
+        network.send("Network.enable")
+        network.on(
+            "Network.loadingFinished",
+            lambda done: sent.append(done["encodedDataLength"]),
+        )
         page.goto(address)
         expect(page.locator("#examples .example")).to_have_count(3)
+        expect(page.locator(".map .point").first).to_be_attached()
         page.wait_for_load_state("networkidle")
+        assert 50_000 < sum(sent) <= 100_000
         assert len([url for url in asked if url.endswith(".css")]) == 1
         assert [url for url in asked if "/api/" in url and asked.count(url) > 1] == []
         later = page.locator("link[rel=modulepreload][href$='/ways_on.js']")
@@ -189,6 +198,22 @@ def test_little_is_asked_for_to_begin_and_for_the_first_answer(
         )
         assert [url for url in until_drawn if url.endswith("/api/chat")]
         assert len(until_drawn) <= 3, until_drawn
+        assert problems == []
+
+
+def test_a_phone_loads_the_map_when_it_comes_into_view(
+    launched: Browser, address: str
+) -> None:
+    with watched(launched) as (page, problems):
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.set_viewport_size({"width": 390, "height": 500})
+        page.goto(address)
+        expect(page.locator("#examples .example")).to_have_count(3)
+        page.wait_for_load_state("networkidle")
+        assert not [url for url in asked if "world.json" in url]
+        page.locator("#inside").scroll_into_view_if_needed()
+        expect(page.locator("#inside .map .point")).to_have_count(2)
         assert problems == []
 
 

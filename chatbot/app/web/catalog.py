@@ -100,7 +100,8 @@ def list_facets(query: FacetQuery) -> Json:
 
     Each field is counted under the rest of the scope; a country has its number of ISO
     3166 as `code`, and `group` the groups of countries of which several have reports,
-    with their `members`; `newest` is the latest report: `{field: [{value, documents}],
+    with their `members`; `newest` is the report that was published last, with its
+    `date` ("" if it has none) and when it was `added`: `{field: [{value, documents}],
     collections, group, newest, total, documents, chunks}`. `total` is the number of
     values of each field.
     """
@@ -135,21 +136,25 @@ def list_facets(query: FacetQuery) -> Json:
 
 
 def _newest(records: Iterable[DocumentRecord]) -> Json | None:
-    """Return the title and the dates of the report of the latest year, the one that
-    arrived last among several; None without any.
+    """Return the title and the dates of the report that was published last, by its own
+    date or else its year, the one that was added last among several; None without any.
     """
+
+    def dates(record: DocumentRecord) -> tuple[str, str]:
+        year = str(record.metadata.get(YEAR) or "")
+        return record.publication.publication_date or year, record.updated_at
+
     record = max(
-        (one for one in records if one.status == "ready"),
-        key=lambda one: (str(one.metadata.get(YEAR) or ""), one.updated_at),
-        default=None,
+        (one for one in records if one.status == "ready"), key=dates, default=None
     )
     if record is None:
         return None
-    published = record.publication.publication_date
+    date, added = dates(record)
     return {
         "title": record.title,
         "document_name": record.name,
-        "date": published or record.updated_at,
+        "date": date,
+        "added": added,
     }
 
 

@@ -46,6 +46,9 @@ MIN_COMPRESSED_BYTES on.
 """
 MIN_COMPRESSED_BYTES = 1_000
 _IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*"(\.{1,2}/[^"]+)"', re.MULTILINE)
+_COMMENTED = ("css/", "js/")
+_COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*\n", re.M | re.S)
+"""A comment that has its lines for itself."""
 _SHEET = re.compile(r'^@import "([\w-]+\.css)";$', re.MULTILINE)
 
 CHOICES: dict[str, Any] = tomllib.loads((TEMPLATES / "choices.toml").read_text("utf-8"))
@@ -320,10 +323,12 @@ def _files() -> frozenset[str]:
 @cache
 def asset_bytes(filename: str) -> bytes:
     """Return a text file of the page as it is sent, compressed once: a sheet with those
-    that it imports in their places.
+    that it imports in their places; ours without their comments, a quarter of them.
     """
     text = (STATIC / filename).read_text("utf-8")
     if filename.endswith(".css"):
         folder = (STATIC / filename).parent
         text = _SHEET.sub(lambda name: (folder / name[1]).read_text("utf-8"), text)
+    if filename.startswith(_COMMENTED):
+        text = _COMMENT.sub("", text)
     return gzip.compress(text.encode(), compresslevel=9, mtime=0)

@@ -22,23 +22,23 @@ const send = (id, feedback) =>
  * Save a rating, or remove it if it was chosen before. `show` marks the thumb of a
  * rating.
  */
-export async function rate(reply, button, id, show) {
+export async function rate(reply, button, turn, show) {
   const rating =
     button.getAttribute("aria-pressed") === "true" ? null : button.dataset.rating;
-  reply.querySelector(".why")?.remove();
+  reply.querySelector(".why, .thanks")?.remove();
   try {
-    await send(id, { rating });
+    await send(turn.messageId, { rating });
   } catch (error) {
     return announceNow(error.message);
   }
   show(rating);
-  if (rating === "down") askWhy(reply, id);
+  if (rating === "down") askWhy(reply, turn);
 }
 
 /** Save that an answer is bad, and why. */
 export const rateDown = (id, reason) => send(id, { rating: "down", reason });
 
-function askWhy(reply, id) {
+function askWhy(reply, turn) {
   /** @type {any} */
   const comment = element("textarea", { rows: "2", maxlength: MAX_COMMENT_CHARACTERS });
   const error = element("div", { className: "form-error", role: "alert", hidden: "" });
@@ -86,13 +86,12 @@ function askWhy(reply, id) {
   onSubmit(form, async () => {
     const reason = new FormData(form).get("reason");
     try {
-      await send(id, {
+      await send(turn.messageId, {
         rating: "down",
         ...(reason && { reason }),
         comment: comment.value,
       });
-      announceNow(t("Thank you. Your feedback is saved."));
-      remove();
+      turn.thank(form, reason);
     } catch (problem) {
       showError(error, problem);
     }

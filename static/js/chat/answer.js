@@ -23,6 +23,9 @@ function unansweredLabel({ trace }) {
   return isSearched ? t("Not found in these reports") : t("Nothing was searched");
 }
 
+/** Whether answers are shown whole: without a language model nothing is streamed. */
+const isShownAtOnce = () => "quotes" in document.body.dataset;
+
 export class AnswerView {
   #root;
   #turn;
@@ -32,8 +35,6 @@ export class AnswerView {
   #sources = new Map();
   /** The passages that were found, cited or not. */
   #hits = [];
-  /** Whether words of the answer were shown before its end. */
-  #isStreamed = false;
   /**
    * The numbers shown for those of the stream: 1 for the first that is cited, as in the
    * complete answer.
@@ -115,10 +116,9 @@ export class AnswerView {
     this.#steps.fold();
     this.#find(".found").open = false;
     // Without a language model the end follows at once: it is shown with its card.
-    if ("quotes" in document.body.dataset) return;
+    if (isShownAtOnce()) return;
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
-      this.#isStreamed = true;
       this.#showMarkdown(withholdOpenBracket(this.#text));
       this.#announcer?.update(this.#find(".answer-body").textContent);
     });
@@ -186,9 +186,12 @@ export class AnswerView {
     if (this.#announcer) announceNow([message, ...details].join(" "));
   }
 
-  /** Above the answer, where none of it was read yet, else below: nothing jumps. */
+  /**
+   * Above an answer that is shown at once, below one that comes word by word: nothing
+   * jumps, and a conversation that is opened again has the same order.
+   */
   async #showFigures(answer) {
-    const isAbove = Boolean(answer.card) && !this.#isStreamed;
+    const isAbove = Boolean(answer.card) && isShownAtOnce();
     this.#find(".answer-body").hidden = isAbove;
     try {
       const { showCard } = await import("./card.js");
@@ -261,7 +264,9 @@ export class AnswerView {
       : "";
     // The threshold always descends until enough passages pass: only an answer without
     // any above its start is weak.
-    this.#find(".threshold-line").hidden =
+    const doubt = this.#find(".threshold-line");
+    if (isShownAtOnce()) this.#find(".answer-body").before(doubt);
+    doubt.hidden =
       !threshold?.relaxed || trace.hits?.some(({ score }) => score > threshold.start);
     this.#find(".truncated-line").hidden = !trace?.truncated;
     showText(this.#find(".stopped-line"), stoppedText(trace?.stopped_by));

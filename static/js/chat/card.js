@@ -3,10 +3,10 @@
  * was chosen, how it went, and who published it. It shows what the server says that the
  * answer states (`answer.card`), and nothing else.
  */
-import { sparkline } from "./charts.js";
 import { emphasise, exploreLink, showFigures } from "./figures.js";
 import { element } from "../common/dom.js";
 import { isAttachment, sourceTitle, when } from "../common/format.js";
+import { sparkline } from "../common/shapes.js";
 import { comma, count, t } from "../common/words.js";
 
 const MAX_TILES = 4;

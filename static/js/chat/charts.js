@@ -3,12 +3,19 @@
  * sheet has colours and sizes.
  */
 import { escaped } from "../common/passage.js";
-import { comma, locale, t } from "../common/words.js";
+import {
+  amount,
+  fitting,
+  labelWidth,
+  MIN_YEARS,
+  scale,
+  shape,
+} from "../common/shapes.js";
+import { comma, t } from "../common/words.js";
 
 const MAX_CHARTS = 3;
 const MAX_LINES = 12;
 const MAX_BARS = 30;
-const MIN_YEARS = 3;
 const MIN_RANKED = 3;
 
 /**
@@ -180,7 +187,6 @@ export function chartsOf(answer) {
     .slice(0, MAX_CHARTS);
 }
 
-const NAMESPACE = "http://www.w3.org/2000/svg";
 const TICKS = 4;
 const [TOP, BOTTOM, LEFT, RIGHT] = [24, 28, 52, 14];
 const HEIGHT = 240;
@@ -192,22 +198,6 @@ const NAME_GAP = 8;
 const [END_GAP, LINE_GAP] = [8, 14];
 /** Narrower charts have a legend instead. */
 export const MIN_ENDS_WIDTH = 520;
-const measuring = document.createElement("canvas").getContext("2d");
-
-/** Return the width of a label of a chart in pixels, in the font of `.plot`. */
-export function labelWidth(text) {
-  measuring.font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  return Math.ceil(measuring.measureText(text).width);
-}
-
-/** Return a name that fits a width, cut with an ellipsis where it must be. */
-export function fitting(name, width) {
-  if (labelWidth(name) <= width) return name;
-  let end = name.length - 1;
-  while (end > 1 && labelWidth(`${name.slice(0, end)}…`) > width) end -= 1;
-  return `${name.slice(0, end).trimEnd()}…`;
-}
-
 /** Subjects are told apart by shape as well as by colour. */
 const SHAPES = [
   "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0",
@@ -218,20 +208,6 @@ const SHAPES = [
   "M-5-1.5h3.5V-5h3v3.5H5v3H1.5V5h-3V1.5H-5z",
 ];
 
-/** @returns {SVGElement} */
-export function shape(
-  tag,
-  { text, ...attributes } = /** @type {any} */ ({}),
-  ...children
-) {
-  const node = /** @type {SVGElement} */ (document.createElementNS(NAMESPACE, tag));
-  for (const [name, value] of Object.entries(attributes))
-    node.setAttribute(name, String(value));
-  if (text !== undefined) node.textContent = text;
-  node.append(...children);
-  return node;
-}
-
 export const marker = (index) =>
   shape("path", { d: SHAPES[index % SHAPES.length], class: seriesClass(index) });
 
@@ -239,21 +215,6 @@ export const marker = (index) =>
 export const COLOURS = SHAPES.length;
 
 const seriesClass = (index) => (index < COLOURS ? `series-${index}` : "series-other");
-
-const compact = new Intl.NumberFormat(locale, {
-  notation: "compact",
-  maximumFractionDigits: 2,
-});
-
-export const isMoney = (unit) => /^\p{Sc}$/u.test(unit ?? "");
-
-/** Return a short figure with its currency or per cent sign. */
-export function amount(value, unit) {
-  const [sign, number] = [value < 0 ? "-" : "", compact.format(Math.abs(value))];
-  return isMoney(unit)
-    ? `${sign}${unit}${number}`
-    : `${sign}${number}${unit === "%" ? " %" : ""}`;
-}
 
 /** Return round values around these: steps are 1, 2 or 5 times a power of ten. */
 function ticks(low, high) {
@@ -268,9 +229,6 @@ function ticks(low, high) {
     (_, index) => (first + index) * step,
   );
 }
-
-const scale = (low, high, from, to) => (value) =>
-  high === low ? (from + to) / 2 : from + ((value - low) / (high - low)) * (to - from);
 
 const label = (x, y, text, anchor = "middle") =>
   shape("text", { x, y, "text-anchor": anchor, text });
@@ -442,40 +400,6 @@ function drawLines(chart, width) {
       ]),
     ]),
   ];
-}
-
-const [SPARK_WIDTH, SPARK_HEIGHT, SPARK_EDGE] = [160, 44, 5];
-
-/**
- * Draw how one figure went over the years, without axes; null of fewer than three
- * years.
- * @param {any[]} figures of one subject and indicator, the oldest first
- */
-export function sparkline(figures) {
-  if (figures.length < MIN_YEARS) return null;
-  const values = figures.map(({ value }) => value);
-  const last = figures.at(-1);
-  const x = scale(figures[0].year, last.year, SPARK_EDGE, SPARK_WIDTH - SPARK_EDGE);
-  const y = scale(
-    Math.min(...values),
-    Math.max(...values),
-    SPARK_HEIGHT - SPARK_EDGE,
-    SPARK_EDGE,
-  );
-  const points = figures.map((figure) => `${x(figure.year)} ${y(figure.value)}`);
-  return shape(
-    "svg",
-    {
-      class: "sparkline",
-      viewBox: `0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`,
-      width: SPARK_WIDTH,
-      height: SPARK_HEIGHT,
-      role: "img",
-      "aria-label": figures.map(({ year, text }) => `${year}: ${text}`).join(comma),
-    },
-    shape("path", { class: "line series-0", d: `M${points.join("L")}` }),
-    shape("circle", { class: "series-0", cx: x(last.year), cy: y(last.value), r: 3.5 }),
-  );
 }
 
 /** Draw bars from left to right: a name then has the room of a line. */

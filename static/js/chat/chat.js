@@ -15,7 +15,7 @@ import { wireList } from "./conversations.js";
 import { wireMode } from "./modes.js";
 import { watchSheets } from "./overlays.js";
 import { scope, wireScope } from "./scope.js";
-import { chooseDocument, showStart, watchIndexing } from "./start.js";
+import { followLink, showStart, watchIndexing } from "./start.js";
 import { store } from "./store.js";
 import { all, byId } from "../common/dom.js";
 import { when } from "../common/format.js";
@@ -144,9 +144,7 @@ async function start() {
     },
     { once: true },
   );
-  chooseDocument().then(
-    (question) => question && askBelow({ question, filters: null }),
-  );
+  followLink().then((question) => question && askBelow({ question, filters: null }));
   wireStop();
   wirePins();
   wireKeys();

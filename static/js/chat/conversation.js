@@ -22,7 +22,7 @@ import { chosenMode } from "./modes.js";
 import { offerUndo, withdrawUndo } from "./overlays.js";
 import { scope } from "./scope.js";
 import { store } from "./store.js";
-import { at, getJson, sendJson, unreachable } from "../common/api.js";
+import { at, getJson, sendJson, serverAnswers, unreachable } from "../common/api.js";
 import { announce, byId, onSubmit } from "../common/dom.js";
 import { when } from "../common/format.js";
 import { t } from "../common/words.js";
@@ -161,6 +161,22 @@ async function answer(turn, start) {
     turn.withdrawRetry();
   store.set({ streaming: null });
   returnToComposer();
+  goOnLater(turn, error);
+}
+
+/** How often a question goes on by itself: a proxy may cut every answer. */
+const MAX_GOING_ON = 3;
+
+/** Go on with a question once the server can be reached, unless its person has. */
+async function goOnLater(turn, error) {
+  const isLost = ["network", "incomplete"].includes(error?.code);
+  if (!isLost || turn.goneOn >= MAX_GOING_ON) return;
+  const isWanted = () =>
+    store.turns.at(-1) === turn && !turn.isComplete && !store.streaming;
+  if (!(await serverAnswers(isWanted)) || store.edited) return;
+  turn.goneOn += 1;
+  if (turn.messageId) answer(turn, (signal) => turn.resume(turn.messageId, signal));
+  else askAgain(turn);
 }
 
 /**
@@ -295,9 +311,17 @@ async function submit() {
   if (!(await ready())) return focusQuestion();
   const question = readQuestion();
   if (!question) return focusQuestion();
+  const { visit } = store;
   const reason = await ask(question, { replaced: store.edited?.turn });
   showReason(reason);
-  if (reason) return focusQuestion();
+  if (reason) {
+    focusQuestion();
+    if (reason !== unreachable().message) return;
+    // What shows answers could not be loaded: the question waits in its box.
+    const isWanted = () => visit === store.visit && readQuestion() === question;
+    if (await serverAnswers(isWanted)) submit();
+    return;
+  }
   showDraft("");
   focusComposer();
 }

@@ -2,12 +2,13 @@
  * Charts below an answer: their points open passages, a table has the figures, and both
  * can be downloaded.
  */
-import { axisNote, chartsOf, draw, isMoney, marker, shape } from "./charts.js";
+import { axisNote, chartsOf, draw, marker } from "./charts.js";
 import { whenResized, wireKeys } from "./points.js";
 import { at } from "../common/api.js";
 import { element, showItems } from "../common/dom.js";
 import { sourceTitle, when } from "../common/format.js";
 import { escaped } from "../common/passage.js";
+import { isMoney, shape } from "../common/shapes.js";
 import { t } from "../common/words.js";
 import { addressOf } from "../explore/state.js";
 

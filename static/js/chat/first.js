@@ -2,13 +2,20 @@
  * The page before the first question: a map of what is inside, or its collections and
  * series; the newest report; and three small answers of this library. A tap asks.
  */
-import { amount, fitting, labelWidth, shape, sparkline } from "./charts.js";
-import { wireKeys } from "./points.js";
 import { at, getJson, sendJson } from "../common/api.js";
 import { byId, element, showItems, showText } from "../common/dom.js";
 import { valueLabel, when } from "../common/format.js";
+import {
+  amount,
+  fitting,
+  labelWidth,
+  readWorld,
+  shape,
+  sparkline,
+} from "../common/shapes.js";
 import { comma, count, language, t } from "../common/words.js";
 
+const isBeside = matchMedia("(min-width: 70rem)");
 const CARDS = 3;
 const COMPARED = 3;
 const RANKED = 5;
@@ -108,13 +115,9 @@ const valueParts = ({ text, year, estimate }, course) => [
 /** What each kind of card shows; null where the library has no such answer. */
 const CARD_PARTS = {
   async value(name, subjects) {
-    const [newest, all] = await Promise.all([
-      query(name, { subjects }),
-      query(name, { subjects, every_year: true }),
-    ]);
-    const [shown] = rowsOf(newest);
-    const course = all.rows[0]?.cells.filter((cell) => cell?.year) ?? [];
-    return shown?.year ? valueParts(shown, course) : null;
+    const { rows } = await query(name, { subjects, every_year: true });
+    const course = rows[0]?.cells.filter((cell) => cell?.year) ?? [];
+    return course.length ? valueParts(course.at(-1), course) : null;
   },
   async ranking(name) {
     const rows = rowsOf(await query(name, { steps: [{ op: "rank", most: RANKED }] }));
@@ -206,14 +209,6 @@ async function showCards(facets, countries) {
   showItems(byId("examples"), cards.length ? cards : titleCards(facets));
 }
 
-/** Whether the connection is too slow for pictures that nobody asked for. */
-function isSlow() {
-  const { connection } = /** @type {any} */ (navigator);
-  return Boolean(
-    connection?.saveData || /^(?:slow-)?[23]g$/.test(connection?.effectiveType ?? ""),
-  );
-}
-
 /** Draw the countries by their reports; a tap asks for the overview. */
 async function showMap(countries) {
   const series = countries
@@ -222,7 +217,11 @@ async function showMap(countries) {
       return { subject, points: [{ figure, value }] };
     })
     .toSorted((one, other) => other.points[0].value - one.points[0].value);
-  const { mapOf } = await import("./map.js");
+  const outlines = readWorld(); // on its way beside the script that draws it
+  const [{ mapOf }, { wireKeys }] = await Promise.all([
+    import("./map.js"),
+    import("./points.js"),
+  ]);
   const map = await mapOf({ series }, t("Reports by country"), {
     countries,
     pointOf: (subject, { text }) => ({
@@ -230,13 +229,29 @@ async function showMap(countries) {
       data: { "data-example": questionOf("overview", "", [subject]) },
     }),
     lacking: t("No report"),
+    outlines,
   });
   const points = map.querySelectorAll(".point");
-  if (!points.length) return;
+  const inside = byId("inside");
+  inside.classList.remove("awaited");
+  inside.hidden = !points.length;
   for (const point of [...points].slice(1)) point.setAttribute("tabindex", "-1");
   wireKeys(map);
-  byId("inside").replaceChildren(map);
-  byId("inside").hidden = false;
+  inside.replaceChildren(map);
+}
+
+/** Keep the room of the map, and draw it when a person comes near it. */
+function awaitMap(countries) {
+  const inside = byId("inside");
+  inside.hidden = false;
+  inside.classList.add("awaited");
+  new IntersectionObserver(([{ isIntersecting }], observer) => {
+    if (!isIntersecting) return;
+    observer.disconnect();
+    showMap(countries).catch(() => {
+      inside.hidden = true;
+    });
+  }).observe(inside);
 }
 
 /** List the collections and series of a library without countries, as scopes. */
@@ -273,25 +288,32 @@ function showGroups(facets) {
   byId("inside").hidden = items.length < 2;
 }
 
+/** Name the newest report by its own date, which its title may have; else the last. */
+function newestLine({ title, date, added }) {
+  if (!date) return t("Added last: {title}, {date}", { title, date: when(added) });
+  if (title.includes(date)) return t("Newest report: {title}", { title });
+  return t("Newest report: {title}, {date}", {
+    title,
+    date: /^[\d-]{4,7}$/.test(date) ? date : when(date),
+  });
+}
+
 /** @param {any} facets of the whole library */
-export function showFirst(facets) {
+export async function showFirst(facets) {
   // The same library is shown once, however often its reports are counted.
   const shown = byId("newest").dataset;
   const documents = `${facets.documents || ""}`;
   if (!documents || shown.documents === documents) return;
   shown.documents = documents;
   const countries = (facets.country_name ?? []).filter(({ value }) => value);
-  const { newest } = facets;
-  showText(
-    byId("newest"),
-    newest
-      ? t("Newest report: {title}, {date}", {
-          title: newest.title,
-          date: /^[\d-]{4,7}$/.test(newest.date) ? newest.date : when(newest.date),
-        })
-      : "",
-  );
-  if (countries.length > 1 && !isSlow()) showMap(countries);
-  else if (countries.length < 2) showGroups(facets);
-  showCards(facets, countries);
+  showText(byId("newest"), facets.newest ? newestLine(facets.newest) : "");
+  const cards = showCards(facets, countries);
+  const { connection } = /** @type {any} */ (navigator);
+  if (countries.length < 2) showGroups(facets);
+  // Nobody's data is spent on a picture who saves them.
+  else if (!connection?.saveData) {
+    // Where the map stands below the cards, these make the room first.
+    if (!isBeside.matches) await cards;
+    awaitMap(countries);
+  }
 }

@@ -2,12 +2,11 @@
  * A map of the world with the figures of a chart: the larger a figure, the darker its
  * country.
  */
-import { shape } from "./charts.js";
 import { getJson } from "../common/api.js";
 import { element } from "../common/dom.js";
+import { readWorld, shape } from "../common/shapes.js";
 import { t } from "../common/words.js";
 
-const WORLD = new URL("../../vendor/world-atlas-2.0.2.json", import.meta.url);
 const STEPS = 5;
 const COUNTRIES = 1000;
 /**
@@ -17,12 +16,29 @@ const STRETCH = 1.15;
 const MIN_DEGREES = 40;
 const MARGIN = 0.08;
 
+/** Return the lines of the world in degrees; the file has the steps along each. */
+function readLines({ step, lines }) {
+  return lines.map((deltas) => {
+    const points = [];
+    let [longitude, latitude] = [0, 0];
+    for (let at = 0; at < deltas.length; at += 2) {
+      longitude += deltas[at];
+      latitude += deltas[at + 1];
+      points.push([longitude * step, latitude * step]);
+    }
+    return points;
+  });
+}
+
 /**
- * Return the rings of a country as points of the drawing. One across the date line goes
- * on beyond the edge.
+ * Return the rings of a country as points of the drawing. Each is a row of lines, ~line
+ * for one that is followed from its end. One across the date line goes on beyond the
+ * edge.
  */
-function ringsOf({ type, coordinates }) {
-  const rings = (type === "Polygon" ? [coordinates] : coordinates).flat();
+function ringsOf(rows, lines) {
+  const rings = rows.map((row) =>
+    row.flatMap((line) => (line < 0 ? lines[~line].toReversed() : lines[line])),
+  );
   return rings.map((ring) =>
     ring.map(([longitude, latitude]) => [
       longitude +
@@ -113,14 +129,14 @@ const ofSource = (subject, { text, year, citation }) => ({
 export async function mapOf(
   chart,
   label,
-  { countries = null, pointOf = ofSource, lacking = t("No figure") } = {},
+  {
+    countries = null,
+    pointOf = ofSource,
+    lacking = t("No figure"),
+    outlines = readWorld(),
+  } = {},
 ) {
-  const [world, known] = await Promise.all([
-    fetch(WORLD).then((response) => response.json()),
-    countries ?? readCountries(),
-    import("../../vendor/topojson-client-3.1.0.js"),
-  ]);
-  const { topojson } = /** @type {any} */ (globalThis);
+  const [world, known] = await Promise.all([outlines, countries ?? readCountries()]);
   const codes = new Map(known.map(({ value, code }) => [value, code]));
   const figures = new Map(
     chart.series.map(({ subject, isChosen, points: [{ figure }] }) => [
@@ -130,28 +146,27 @@ export async function mapOf(
   );
   const stepOf = stepsOf(chart.series.map(({ points: [{ value }] }) => value));
   const points = [];
-  const land = topojson
-    .feature(world, world.objects.countries)
-    .features.map(({ id, geometry }) => {
-      const rings = ringsOf(geometry);
-      const found = id && figures.get(id);
-      if (!found) return shape("path", { d: pathOf(rings), class: "land none" });
-      points.push(...rings.flat());
-      const { subject, figure } = found;
-      const { name, data } = pointOf(subject, figure);
-      return shape(
-        "g",
-        {
-          class: found.isChosen ? "point chosen" : "point",
-          role: "button",
-          tabindex: 0,
-          "aria-label": name,
-          ...data,
-        },
-        shape("title", { text: name }),
-        shape("path", { d: pathOf(rings), class: `land step-${stepOf(figure.value)}` }),
-      );
-    });
+  const lines = readLines(world);
+  const land = world.countries.map(([id, rows]) => {
+    const rings = ringsOf(rows, lines);
+    const found = id && figures.get(id);
+    if (!found) return shape("path", { d: pathOf(rings), class: "land none" });
+    points.push(...rings.flat());
+    const { subject, figure } = found;
+    const { name, data } = pointOf(subject, figure);
+    return shape(
+      "g",
+      {
+        class: found.isChosen ? "point chosen" : "point",
+        role: "button",
+        tabindex: 0,
+        "aria-label": name,
+        ...data,
+      },
+      shape("title", { text: name }),
+      shape("path", { d: pathOf(rings), class: `land step-${stepOf(figure.value)}` }),
+    );
+  });
   if (!points.length)
     return element("p", { text: t("The map has none of these countries.") });
   const [low, high] = [chart.series.at(-1), chart.series[0]]

@@ -2,6 +2,7 @@
  * The page before the first question: what the library holds, and questions that it can
  * answer.
  */
+import { showDraft } from "./composer.js";
 import { scope } from "./scope.js";
 import { store } from "./store.js";
 import { getJson, getReadiness } from "../common/api.js";
@@ -59,21 +60,27 @@ async function showContents(contents) {
 }
 
 /**
- * Choose the document that a link names by its id ("Ask"). Resolves to the question
- * that its guide was left with.
+ * Do what a link says: choose the document that it names by its id ("Ask"), and write
+ * its question into the box. Resolves to a question that another page of ours was left
+ * with; the address alone asks nothing.
  */
-export async function chooseDocument() {
+export async function followLink() {
   const url = new URL(location.href);
   const id = url.searchParams.get("document");
-  if (!id) return null;
-  url.searchParams.delete("document");
+  const written = url.searchParams.get("question");
+  const question = sessionStorage.getItem("first-question");
+  sessionStorage.removeItem("first-question");
+  if (!id && !written) return null;
+  for (const name of ["document", "question"]) url.searchParams.delete(name);
   history.replaceState(history.state, "", url);
+  if (!id) {
+    if (written !== question) showDraft(written);
+    return written === question ? question : null;
+  }
   const { document_name: name } = await getJson(
     `/api/documents/${encodeURIComponent(id)}`,
   ).catch(() => ({}));
   if (name) scope.replace({ document_name: [name] });
-  const question = sessionStorage.getItem("first-question");
-  sessionStorage.removeItem("first-question");
   return name ? question : null;
 }
 

@@ -5,32 +5,8 @@
 import { modeLabel } from "./modes.js";
 import { announceSoon, element } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
+import { stepName } from "../common/stages.js";
 import { comma, count, t } from "../common/words.js";
-
-const LABELS = {
-  attachments: t("Attachment"),
-  auto: t("Answer mode"),
-  mode: t("Answer mode"),
-  collections: t("Collections"),
-  outline: t("Outline"),
-  plan: t("Plan"),
-  search: t("Search"),
-  found: t("Found"),
-  compress: t("Passages"),
-  order: t("Order"),
-  relevance: t("Relevance"),
-  reflect: t("Reflection"),
-  follow_up: t("Follow-up question"),
-  intermediate: t("Answer so far"),
-  section: t("Section"),
-  generate: t("Answer"),
-  shorten: t("Shortened"),
-  budget: t("Stopped early"),
-};
-
-/** Return the name of a step, or of a stage in the trace. */
-export const stepName = (name) =>
-  LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
 /**
  * What happens before the server sends the first step: most modes begin with a call of

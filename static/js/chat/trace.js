@@ -2,32 +2,14 @@
  * How an answer was found: each passage against the threshold, and the time, model
  * calls and tokens of each stage.
  */
-import { stepName } from "./steps.js";
 import { element, showText } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
 import { cost, decimal, foundBy, seconds } from "../common/measures.js";
+import { stageLabel } from "../common/stages.js";
 import { comma, count, t } from "../common/words.js";
 
-/** Stages that are not steps as well. */
-const STAGES = {
-  condense_rule: t("Reading the conversation, without a model"),
-  condense_model: t("Reading the conversation"),
-  cache: t("From the cache"),
-  embed: t("Embedding the question"),
-  hybrid_search: t("Search"),
-  vector_search: t("Search by meaning"),
-  keyword_search: t("Search by keywords"),
-  keywords_missing: t("Without keyword search: no text index"),
-  fuse: t("Merging the searches"),
-  load: t("Loading passages"),
-  rerank: t("Ranking"),
-  repair: t("Asking again after an unreadable reply"),
-  context: t("Combining the passages"),
-  compare_written: t("Comparing with the earlier sections"),
-};
-
 function stageName({ stage, runs }) {
-  const name = STAGES[stage] ?? stepName(stage);
+  const name = stageLabel(stage);
   return runs > 1 ? t("{name}, {runs} times", { name, runs }) : name;
 }
 

@@ -115,6 +115,10 @@ export class Turn {
   /** The id of its answer, once the server has sent it. */
   messageId = null;
   isComplete = false;
+  /** The complete answer. */
+  answer = null;
+  /** How often it was asked or followed again by itself. */
+  goneOn = 0;
 
   constructor(
     log,
@@ -153,11 +157,17 @@ export class Turn {
     const thumb = target.closest(".thumb");
     if (!thumb) return;
     const { rate } = await import("./after.js");
-    rate(this.#reply, thumb, this.messageId, (rating) => this.#showRating(rating));
+    rate(this.#reply, thumb, this, (rating) => this.#showRating(rating));
   }
 
   #askBelow(options) {
     store.emit("ask", { question: this.question, ...options });
+  }
+
+  /** Thank for what is wrong with the answer, in place of a form. */
+  async thank(form, reason) {
+    const { showThanks } = await import("./ways_on.js");
+    showThanks(form, this, reason);
   }
 
   /** Scroll to the top of the turn. @param {ScrollBehavior} [behavior] */
@@ -172,6 +182,12 @@ export class Turn {
   withdrawRetry() {
     this.#reply.querySelector(".retry").hidden = true;
     this.#reply.querySelector(".notice-again").hidden = false;
+  }
+
+  get #goingOn() {
+    return this.messageId
+      ? t("The answer goes on by itself when the connection returns.")
+      : t("The question is asked by itself when the connection returns.");
   }
 
   /** What the question leaves out of what could narrow it. */
@@ -273,13 +289,16 @@ export class Turn {
         }
       }
     } catch (error) {
-      if (this.node.isConnected) view.interrupt(...explain(error));
+      const [message, details = []] = explain(error);
+      if (error.code === "network") details.push(this.#goingOn);
+      if (this.node.isConnected) view.interrupt(message, details);
       return { error };
     }
   }
 
   #complete(view, answer) {
     view.done(answer);
+    this.answer = answer;
     this.isComplete = true;
     const names = answer.citations
       .filter(isAttachment)

@@ -76,12 +76,7 @@ function withoutEarlier(question, { scope }) {
 }
 
 function tellOwner(messageId) {
-  const button = element("button", {
-    type: "button",
-    className: "further-question way-on",
-    text: t("Tell who runs this"),
-  });
-  button.addEventListener("click", async () => {
+  const button = wayOn(t("Tell who runs this"), async () => {
     try {
       await rateDown(messageId, "incomplete");
       button.textContent = t("Thank you. Your feedback is saved.");
@@ -114,6 +109,46 @@ function nearestPassages({ trace, citations }) {
   );
 }
 
+function wayOn(text, act) {
+  const button = element("button", {
+    type: "button",
+    className: "further-question way-on",
+    text,
+  });
+  button.addEventListener("click", act);
+  return button;
+}
+
+/** Thank for what is wrong with an answer, in place of its form, and offer ways on. */
+export function showThanks(form, turn, reason) {
+  const { question, filters, answer } = turn;
+  const isScoped = Object.keys({ ...answer?.scope?.filters, ...filters }).length > 0;
+  const inAll = () => store.emit("ask", { question, filters: {}, autoScope: false });
+  const buttons = [
+    wayOn(t("Ask in other words"), () => store.emit("edit", turn)),
+    wayOn(t("Answer again"), () => store.emit("askAgain", turn)),
+    ...(isScoped ? [wayOn(t("Ask in all reports"), inAll)] : []),
+  ];
+  const passages = answer && nearestPassages(answer);
+  if (passages && reason === "wrong_source") passages.setAttribute("open", "");
+  const thanks = t("Thank you. Whoever runs this can read it.");
+  form.replaceWith(
+    element(
+      "section",
+      { className: "further ways-on thanks" },
+      element("h3", { text: thanks }),
+      element(
+        "ul",
+        { className: "further-list", role: "list" },
+        ...buttons.map((button) => element("li", {}, button)),
+      ),
+      ...(passages ? [passages] : []),
+    ),
+  );
+  buttons[0].focus({ preventScroll: true });
+  announceNow(thanks);
+}
+
 /** Show the ways on from an answer that was not found, before another section. */
 export async function showWaysOn(next, turn, answer) {
   const { filters, page, question, messageId } = turn;
@@ -122,17 +157,9 @@ export async function showWaysOn(next, turn, answer) {
     ...(await otherCountries(question, answer)),
     withoutEarlier(question, answer),
   ].filter(Boolean);
-  const buttons = questions.map(({ text, ...asked }) => {
-    const button = element("button", {
-      type: "button",
-      className: "further-question way-on",
-      text,
-    });
-    button.addEventListener("click", () =>
-      store.emit("ask", { filters, page, ...asked }),
-    );
-    return button;
-  });
+  const buttons = questions.map(({ text, ...asked }) =>
+    wayOn(text, () => store.emit("ask", { filters, page, ...asked })),
+  );
   if (messageId) buttons.push(tellOwner(messageId));
   const passages = nearestPassages(answer);
   if (!buttons.length && !passages) return;

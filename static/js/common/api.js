@@ -103,6 +103,24 @@ export async function getReadiness() {
   return response?.json().catch(() => null) ?? null;
 }
 
+/** How long to wait before the server is tried again: twice as long each time. */
+const [FIRST_WAIT_MS, LAST_WAIT_MS] = [2000, 30_000];
+
+/**
+ * Wait until the server can be reached. Resolves to false if nobody waits for it any
+ * more.
+ */
+export async function serverAnswers(isWanted) {
+  for (let wait = FIRST_WAIT_MS; isWanted(); wait = Math.min(2 * wait, LAST_WAIT_MS)) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, wait);
+      addEventListener("online", resolve, { once: true });
+    });
+    if (navigator.onLine && isWanted() && (await getReadiness())) return isWanted();
+  }
+  return false;
+}
+
 /**
  * Yield the events of one answer. An `error` event and an error before the stream both
  * throw.

@@ -3,11 +3,12 @@
  * of the doctor, and the settings.
  */
 import { REASONS } from "../chat/after.js";
-import { shape } from "../chat/charts.js";
-import { getJson } from "../common/api.js";
+import { at, getJson } from "../common/api.js";
 import { byId, element, showError, showText } from "../common/dom.js";
 import { scopeNames, when } from "../common/format.js";
 import { cost, decimal } from "../common/measures.js";
+import { shape } from "../common/shapes.js";
+import { stageLabel } from "../common/stages.js";
 import { isFinished, outcomeLine, stateText } from "../common/states.js";
 import { comma, count, t, translated } from "../common/words.js";
 import { showKeys, showSessions, wireKeys } from "./keys.js";
@@ -73,17 +74,57 @@ function plot({ name, of, text }, days) {
   return [element("figure", {}, element("figcaption", { text: label }), drawn)];
 }
 
+/** Return the seconds that the steps of a day's questions took, one with another. */
+const secondsOf = ({ stages = [], questions }) =>
+  questions ? stages.reduce((sum, { ms }) => sum + ms, 0) / 1000 / questions : 0;
+
+/** Return a link that asks a question again in its scope. */
+function askLink({ question, filters, collections }) {
+  const fields = Object.entries({ ...filters, collections }).flatMap(
+    ([field, values]) =>
+      [values]
+        .flat()
+        .filter((value) => typeof value !== "object")
+        .map((value) => [field, String(value)]),
+  );
+  const query = new URLSearchParams([...fields, ["question", question]]);
+  const link = element("a", { href: at(`/?${query}`), text: question });
+  link.addEventListener("click", () =>
+    sessionStorage.setItem("first-question", question),
+  );
+  return link;
+}
+
+/**
+ * Return each question once, the newest of those that are the same, with how often it
+ * was asked. The rows come with the newest first.
+ */
+function distinctQuestions(rows) {
+  const same = Map.groupBy(rows, ({ question, filters, collections }) =>
+    JSON.stringify([question.trim().toLowerCase(), filters, collections]),
+  );
+  return [...same.values()].map(([newest, ...older]) => ({
+    ...newest,
+    times: 1 + older.length,
+  }));
+}
+
+/** Show questions as links, in the columns that any of them has something for. */
 function showQuestions(id, rows, more = []) {
-  fill(id, rows, [
-    [t("Question"), ({ question }) => question],
+  const columns = [
     ...more,
     [
       t("Scope"),
       ({ filters, collections }) =>
         [...scopeNames(filters), ...collections].join(" · "),
     ],
+    [t("Times"), ({ times = 1 }) => (times > 1 ? decimal(times) : ""), "number"],
     [t("Answer mode"), ({ mode }) => mode],
-    [t("When"), ({ at }) => when(at, true)],
+    [t("When"), ({ at: date }) => when(date, true)],
+  ];
+  fill(id, rows, [
+    [t("Question"), askLink],
+    ...columns.filter(([, of]) => rows.some(of)),
   ]);
 }
 
@@ -189,20 +230,30 @@ async function show() {
   byId("plots").replaceChildren(...MEASURES.flatMap((measure) => plot(measure, days)));
   const [newest] = usage.days;
   const isNewest = newest?.day === new Date().toISOString().slice(0, 10);
-  byId("outage").hidden = !(isNewest && newest.degraded);
   showText(
     byId("outage"),
-    t("Today the language model failed for {number} of {whole}.", {
-      number: decimal(newest?.degraded ?? 0),
-      whole: count(newest?.questions ?? 0, "question"),
-    }),
+    isNewest && newest.degraded
+      ? t("Today the language model failed for {number} of {whole}.", {
+          number: decimal(newest.degraded),
+          whole: count(newest.questions, "question"),
+        })
+      : "",
   );
   const columns = [
     ...MEASURES,
+    ...(usage.total.degraded
+      ? [
+          {
+            name: t("Without the model"),
+            of: ({ degraded }) => degraded,
+            text: decimal,
+          },
+        ]
+      : []),
     {
-      name: t("Without the model"),
-      of: ({ degraded }) => degraded,
-      text: decimal,
+      name: t("Seconds a question"),
+      of: secondsOf,
+      text: (value) => decimal(value, 2),
     },
   ];
   fill("usage", usage.days, [
@@ -216,7 +267,12 @@ async function show() {
         ]),
     ),
   ]);
-  showQuestions("unanswered", unanswered.questions, [
+  fill("stages", usage.total.stages, [
+    [t("Step"), ({ stage }) => stageLabel(stage)],
+    [t("Times"), ({ runs }) => decimal(runs), "number"],
+    [t("Milliseconds each"), ({ ms, runs }) => decimal(ms / runs, 0), "number"],
+  ]);
+  showQuestions("unanswered", distinctQuestions(unanswered.questions), [
     [t("Missing"), ({ missing }) => missing.join(" · ")],
   ]);
   showQuestions("negative", negative.feedback, [
@@ -229,7 +285,7 @@ async function show() {
     [t("Files"), ({ files }) => files.map(({ name }) => name).join(comma)],
     [t("Status"), (job) => (isFinished(job) ? outcomeLine(job.files) : stateText(job))],
     [t("Progress"), progressOf, "number"],
-    [t("When"), ({ created_at: at }) => when(at, true)],
+    [t("When"), ({ created_at: date }) => when(date, true)],
   ]);
   fill("settings", installed?.settings ?? [], [
     [t("Setting"), ({ name }) => element("code", { text: name })],

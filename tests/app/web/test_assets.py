@@ -7,7 +7,7 @@ import re
 
 from flask.testing import FlaskClient
 
-from chatbot.app.web.pages import version_of_files
+from chatbot.app.web.pages import asset_bytes, version_of_files
 from chatbot.config import STATIC
 
 
@@ -32,6 +32,19 @@ def test_a_file_of_another_version_is_asked_for_again(client: FlaskClient) -> No
     assert client.get("/static/v/older/../../README.md").status_code == 404
 
 
+def test_ours_is_sent_without_its_comments_and_with_all_else() -> None:
+    for name in ("js/chat/conversation.js", "css/chat.css"):
+        lines = (STATIC / name).read_text("utf-8").splitlines()
+        sent = gzip.decompress(asset_bytes(name)).decode().splitlines()
+        assert len(sent) < len(lines)
+        assert not any(line.lstrip().startswith(("/*", "//")) for line in sent)
+        code = [line for line in lines if re.search(r"^(?! *\*).*[{}]$", line)]
+        assert len(code) > 50
+        assert [line for line in sent if line.endswith(("{", "}"))] == code
+    vendored = "vendor/marked-18.2.1.js"
+    assert gzip.decompress(asset_bytes(vendored)) == (STATIC / vendored).read_bytes()
+
+
 def test_a_sheet_is_sent_with_those_that_it_imports(client: FlaskClient) -> None:
     folder = STATIC / "css"
     names = re.findall('@import "(.+)";', (folder / "opening.css").read_text("utf-8"))
@@ -42,7 +55,10 @@ def test_a_sheet_is_sent_with_those_that_it_imports(client: FlaskClient) -> None
     ) as sent:
         text = gzip.decompress(sent.data).decode()
     assert "@import" not in text
-    assert all((folder / name).read_text("utf-8") in text for name in names)
+    for name in names:
+        rule = re.search(r"^[.\w][^{}]+\{", (folder / name).read_text("utf-8"), re.M)
+        assert rule
+        assert rule[0] in text
 
 
 def test_text_is_compressed(client: FlaskClient) -> None:
@@ -50,7 +66,7 @@ def test_text_is_compressed(client: FlaskClient) -> None:
         "/",
         *(
             f"/static/v/{version_of_files()}/{name}"
-            for name in ("js/chat/turn.js", "words/es.json")
+            for name in ("vendor/marked-18.2.1.js", "words/es.json")
         ),
     ]:
         with client.get(path) as plain:
