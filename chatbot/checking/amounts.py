@@ -25,7 +25,7 @@ from ..language.figures import (
     unify_signs,
 )
 from ..language.reported_figures import bound_years
-from .wording import LIMITS, UNITS, pattern
+from .wording import FRACTIONS, LIMITS, UNITS, pattern
 
 _PARTS = [
     ("share", 1 / Decimal(n), rf"(?:in|out of)(?: every)? (?:{n}(?![.,]?\d)|{word})")
@@ -85,10 +85,15 @@ _SHARE_UNIT = pattern(
 years".
 """
 _LIST_SIGN = re.compile(
-    r"\s(?:[-+=]|(?:out )?of|against|versus|vs\.?)\s|\s*,\s*(?:and |or )?"
+    r"\s(?:[-+=]|(?:out )?of(?: the| its| their)?|against|versus|vs\.?)\s"
+    r"|\s*,\s*(?:and |or )?"
     r"|\s+(?:and|or|und|y|e|et|o|ou)\s+"
 )
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
+FRACTION = re.compile(
+    f"(?:{'|'.join(f'({words})' for words in FRACTIONS)})(?! of an? (?:[mb]|tr)illion)"
+)
+"""A part in words: "a third", "four fifths"."""
 ROUGHLY = Decimal("0.05")
 """Largest relative error of a rounded number."""
 BROADLY = Decimal("0.1")
@@ -113,6 +118,7 @@ class Amount(NamedTuple):
 
     ``also``: further readings, by the scale in a table's head. ``rounding``: the
     directions in which the words before it say that it is rounded; () = none.
+    ``is_plus``: it is written with a plus.
     """
 
     figure: Figure
@@ -123,6 +129,7 @@ class Amount(NamedTuple):
     falling: bool = False
     rounding: Texts = ()
     also: frozenset[Decimal] = frozenset()
+    is_plus: bool = False
 
     @property
     def values(self) -> Iterator[Decimal]:
@@ -233,9 +240,14 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     for figure, years in zip(in_text, all_years, strict=True):
         if result and figure.start < result[-1].end:
             continue
+        if figure.word and FRACTION.match(lower, figure.start):
+            # "Four fifths" counts nothing.
+            continue
         measure, size, end = _unit_of(figure, lower)
         rounding = _rounding_of(figure, lower)
-        result.append(Amount(figure, measure, size, years, end, is_falling, rounding))
+        is_plus = "+" in lower[max(0, figure.start - 1) : figure.start + 1]
+        amount = Amount(figure, measure, size, years, end, is_falling, rounding)
+        result.append(amount._replace(is_plus=is_plus))
     _share_units(result, lower)
     _share_scales(result, lower)
     return result
@@ -403,7 +415,9 @@ def _years(
                 current |= {figure.year}
             is_after_year = True
             continue
-        if not is_after_year and _CONTRAST.search(gap):
+        is_start = gap.rstrip().endswith(" from")
+        if is_start or (not is_after_year and _CONTRAST.search(gap)):
+            # "It fell in 2023, from 7 to 5 %".
             current = frozenset()
         last_bound = bound[index]
         bound[index] = last_bound or current

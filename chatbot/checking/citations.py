@@ -22,10 +22,12 @@ from ..language.figures import comma_decimals
 from ..language.sentences import sentences
 from ..language.statements import statements
 from .amounts import Amount, HeadingUnit, amounts
+from .arithmetic import aggregate_named
 from .calculations import MAX_CELLS
 from .clause_checks import ClauseChecker
 from .clauses import Clause, clauses, marks_in
-from .columns import CellPlace, CheckedCells, check_cells
+from .columns import CellPlace, CheckedCells, TableCell, check_cells
+from .comparisons import balance_of, flow_of
 from .contradictions import Defect
 from .evidence import Evidence, Sentence, evidence_of, is_supported
 from .foreign import Foreign, headings_of
@@ -40,7 +42,6 @@ from .wording import (
 )
 
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
-_SUM = pattern("{sums}")
 SNIPPET_CHARACTERS = 400
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
@@ -245,35 +246,35 @@ def _cells_of(
 ) -> CheckedCells:
     """Check the cells of an answer that have one figure each."""
     everywhere = list(evidence.values())
-    figures_of: dict[CellPlace, Amount] = {}
-    copied: set[CellPlace] = set()
-    sums: dict[CellPlace, bool] = {}
+    cells: dict[CellPlace, TableCell] = {}
     scales = defaultdict[int, Decimal](lambda: Decimal(1))
     for clause in in_order:
         cell = clause.cell
-        if cell is None or len(figures_of) == MAX_CELLS:
+        if cell is None or len(cells) == MAX_CELLS:
             continue
         value = _only_figure(clause, len(cell.headings), comma=comma)
         if value is None:
             continue
         place = CellPlace(*cell.place)
-        if _SUM.fullmatch(lowered(cell.column)):
-            sums[place] = False
-        if _SUM.fullmatch(lowered(cell.row)):
-            sums[place] = True
-        figures_of[place] = value
         cited = [evidence[number] for number in clause.numbers if number in evidence]
         is_count = value.figure.bare and not value.measure
         if clause.unit is not None:
             scales[place.table] = max(clause.unit.scale, scales[place.table])
-        # Any passage has some small number.
-        if is_supported(value, cited if is_count else cited or everywhere):
-            copied.add(place)
-    for place in figures_of.keys() - copied:
-        # A column that is computed may lack the scale of the others.
-        unit = HeadingUnit("", Decimal(1), scales[place.table])
-        figures_of[place] = unit.read(figures_of[place])
-    return check_cells(figures_of, copied, sums)
+        cells[place] = TableCell(
+            value,
+            # Any passage has some small number.
+            is_supported(value, cited if is_count else cited or everywhere),
+            bool(cited),
+            (aggregate_named(cell.row), aggregate_named(cell.column)),
+            (flow_of(cell.column), flow_of(cell.row)),
+            balance_of(cell.headings),
+        )
+    for place, found in cells.items():
+        if not found.is_copied:
+            # A column that is computed may lack the scale of the others.
+            unit = HeadingUnit("", Decimal(1), scales[place.table])
+            cells[place] = found._replace(figure=unit.read(found.figure))
+    return check_cells(cells)
 
 
 def _only_figure(clause: Clause, start: int, *, comma: bool) -> Amount | None:

@@ -25,6 +25,7 @@ from .amounts import SMALL_COUNT, Amount
 from .calculations import MAX_CELLS, Calculations
 from .clauses import STOPS, Clause
 from .columns import CheckedCells
+from .comparisons import compares, wrong_comparisons
 from .contradictions import NEGATORS, Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, is_supported
 from .foreign import Foreign, foreign_speakers
@@ -42,8 +43,8 @@ from .wording import (
 __all__ = ["ClauseChecker"]
 
 NO_SOURCE = Defect("no_source", "")
-_NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
-"""COVID-19, F-16."""
+_NO_CLAIM_BEFORE = re.compile(r"[^\W\d_]-$|\b(?:every|each|per) $")
+"""COVID-19, F-16; per 100 people."""
 _REPORT_YEAR = re.compile(r"(1\d{3}|20\d{2}) (?:report|edition)\b", re.IGNORECASE)
 _ADDRESSES = pattern(r"\b{addresses}\b")
 MAX_MISSING = LIMITS["missing_figures"]
@@ -91,6 +92,7 @@ class ClauseChecker:
         self._is_english = language_of(response) == "english"
         self._given_numbers = _given_numbers(question)
         self._computed = computed
+        self._numbers_before: Sequence[int] = ()
         self._calculations = Calculations(
             list(self._evidence.values()), foreign.headings, self._comma
         )
@@ -106,9 +108,10 @@ class ClauseChecker:
             return lacking, [figure]
         if not clause.numbers:
             if not self._needs_source(clause):
-                return None
+                return self._wrong_beside(clause)
             return Unsupported(clause.text, (), no_source=True), [NO_SOURCE]
         known = tuple(number for number in clause.numbers if number in self._evidence)
+        self._numbers_before = known
         unknown = tuple(number for number in clause.numbers if number not in known)
         found = ClauseDefects()
         if known:
@@ -128,6 +131,23 @@ class ClauseChecker:
             no_source=NO_SOURCE in found.names,
         )
         return lacking, defects
+
+    def _wrong_beside(self, clause: Clause) -> tuple[Unsupported, list[Defect]] | None:
+        """Return what a clause without a [n] says of the figures before it that they
+        do not: "thus more than half".
+        """
+        before = self._evidence_of(self._numbers_before)
+        claimed = clause.amounts(clause.words, comma=self._comma)
+        if not before or clause.cell is not None:
+            return None
+        wrong = list(self._calculations.wrong_fractions(clause, claimed, before))
+        turned = self._wrong_comparisons(clause)
+        if not wrong and not turned:
+            return None
+        figures = _texts(wrong)
+        contradicted = _texts(turned)
+        lacking = Unsupported(clause.text, (), figures, contradicted=contradicted)
+        return lacking, [*wrong, *turned]
 
     def check_lead(
         self, clause: Clause, found: tuple[Unsupported, list[Defect]]
@@ -166,10 +186,22 @@ class ClauseChecker:
         contrary = contradicted(sentence, cited, supported=supported)
         if not contrary:
             contrary = list(row_defects(sentence, cited, self._foreign.headings))
+        contrary += self._wrong_comparisons(clause)
         defects.contradictions = [one for one in contrary if one.text not in lacking]
         if not defects.names and not defects.contradictions:
             defects.names = self._other_names(clause, sentence, has_all=not missing)
         return defects
+
+    def _wrong_comparisons(self, clause: Clause) -> list[Defect]:
+        """Return what a clause compares the wrong way, with the figures that its whole
+        sentence names, or the one before.
+        """
+        if clause.cell is not None or not compares(clause.sentence):
+            return []
+        named = self._calculations.named_beside(clause.sentence)
+        beside = list(self._evidence.values())
+        wrong = wrong_comparisons(clause.sentence, named, beside)
+        return [one for one in wrong if one.text in clause.words]
 
     def _is_quotation(self, text: str, cited: Sequence[Evidence]) -> bool:
         """Return whether a passage or the question has the text of a quotation."""
@@ -227,7 +259,7 @@ class ClauseChecker:
         unproven = self._in_no_reading(clause, unproven, cited)
         if len(unproven) <= MAX_MISSING:
             unproven = self._not_proven(clause, unproven, cited)
-        self._calculations.carry(supported)
+        self._calculations.carry(supported, clause.sentence)
         for amount in unproven:
             defect = Defect(_kind_of_missing(amount, cited), amount.figure.text)
             missing.append((amount.figure.start, defect))
@@ -433,14 +465,12 @@ def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
     figure = amount.figure
     if figure.start in skip:
         return False
+    before = unify_signs(words[max(0, figure.start - 6) : figure.start])
+    if figure.bare and _NO_CLAIM_BEFORE.search(before):
+        return False
     if not figure.bare or amount.measure not in {"", "time"}:
         return True
-    if figure.word:
-        return False
-    if figure.year is not None or amount.measure:
-        return True
-    before = unify_signs(words[max(0, figure.start - 3) : figure.start])
-    return _NAME_BEFORE_NUMBER.search(before) is None
+    return not figure.word
 
 
 def _given_numbers(question: Question | None) -> frozenset[Decimal]:
