@@ -11,6 +11,7 @@ from ..domain.chat import AnswerCard, CardKind, Citation
 from ..domain.figure_query import FigureCell, FigureColumn, FigureTable
 from ..domain.figures import ReportedFigure
 from ..language.reported_figures import year_of
+from .asked_figures import AskedNames
 
 MOST_CITED_FIGURES = 200
 """Figures of one answer, at most."""
@@ -33,7 +34,7 @@ def card_of_table(table: FigureTable) -> AnswerCard | None:
                     results.append(cell)
     if not figures:
         return None
-    card = _card(figures[:MOST_CITED_FIGURES])
+    card = card_of(figures[:MOST_CITED_FIGURES])
     if len(results) == 1:
         card = replace(
             card, kind="computed", result=results[0].text, how=results[0].how
@@ -74,7 +75,7 @@ def stated_card(
         stated += _stated_in(clause, plain, by_number.get(number, ()))
     if not stated:
         return None
-    return _card(list(dict.fromkeys(stated))[:MOST_CITED_FIGURES])
+    return card_of(list(dict.fromkeys(stated))[:MOST_CITED_FIGURES])
 
 
 def _clauses(text: str) -> Iterator[tuple[str, int]]:
@@ -136,7 +137,16 @@ def numbered_card(card: AnswerCard, citations: Sequence[Citation]) -> AnswerCard
     return replace(card, figures=figures) if figures else None
 
 
-def _card(figures: Sequence[ReportedFigure]) -> AnswerCard:
+def asked_card(card: AnswerCard, names: AskedNames) -> AnswerCard | None:
+    """Return a card of the figures in the first quotation that the question asks for;
+    None where it asks for none of them. Quotations that follow only come close.
+    """
+    figures = [figure for figure in card.figures if figure.citation == 1]
+    asked = [figure for figure in figures if names.is_asked(figure)]
+    return card_of(asked) if asked else None
+
+
+def card_of(figures: Sequence[ReportedFigure]) -> AnswerCard:
     kind: CardKind = "values"
     of_one = {(one.subject, one.indicator, one.unit) for one in figures}
     if len(figures) == 1:

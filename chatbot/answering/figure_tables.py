@@ -28,7 +28,7 @@ from ..domain.request import RequestContext
 from ..domain.scope import Condition, Value, Values
 from ..language.reported_figures import year_of
 from ..language.units import PERCENT, read_unit
-from ..questions.kinds import main_things
+from ..questions.kinds import main_things, topic_of_figures
 from ..questions.operations import read_units, says_nothing, says_people
 from ..search.indicators import REST, TOTAL, IndicatorIndex
 from ..search.weights import read_weight
@@ -401,9 +401,9 @@ class FigureTables:
         """
         parts = []
         for part in _AND.split(topic):
-            units, rest = read_units(part)
-            # "But in miles" is no thing.
-            if self._terms(part) and not (units and says_nothing(rest)):
+            _, rest = read_units(part)
+            # "Compare" and "but in miles" are no things.
+            if not says_nothing(topic_of_figures(rest)):
                 parts.append(part)
         if not pairs or not 1 < len(parts) <= MOST_THINGS:
             return [topic]

@@ -21,7 +21,7 @@ from ..domain.scope import NamedYears
 from ..domain.tables import Texts
 from ..language.analysis import LETTERS_PATTERN, STOP_WORDS, TERM_PATTERN, has_term
 from ..language.detection import analyzer_for
-from ..language.figures import MONTHS
+from ..language.figures import MONTH_IN_DIGITS, MONTHS
 from ..language.markdown import escape_markdown, quotation_item
 from ..language.reported_figures import dated_text, figures_of, year_of
 from ..language.table_words import is_total
@@ -213,7 +213,8 @@ class RowFigures:
 
 def _terms(terms: Callable[[str], Sequence[str]], text: str) -> Sequence[str]:
     """Return the terms of a text, a month as one and the same in all spellings."""
-    months: list[str] = []
+    months = [_month_term(int(month)) for _, month in MONTH_IN_DIGITS.findall(text)]
+    text = MONTH_IN_DIGITS.sub(r"\1", text)
     rest: list[str] = []
     end = 0
     for word in LETTERS_PATTERN.finditer(text):
@@ -233,7 +234,12 @@ def _month(word: str) -> str:
     number = MONTHS.get(word.lower())
     if number is None or (len(word) <= 3 and word.islower()):
         return ""
-    return f"month{number}"
+    return _month_term(number)
+
+
+def _month_term(number: int) -> str:
+    # The number first: two terms that begin alike are taken for one word.
+    return f"{number:02}month"
 
 
 def written(figure: ReportedFigure) -> str:
@@ -486,6 +492,9 @@ def _cell(asked: AskedWords, table: RowFigures) -> AskedFigures | None:
     if lacking and not length:
         # The row may be one that is not here.
         return None
+    if any(word[:1].isdigit() for word in lacking):
+        # A month or a year is said in no other words.
+        return None
     return AskedFigures(figures, lacking, (-len(lacking), length, score))
 
 
@@ -495,7 +504,7 @@ def _is_rival(asked: AskedWords, cell: AskedFigures, first: AskedFigures) -> boo
     """
     row = cell.figures[0].subject
     other = first.figures[0].subject
-    if row == other:
+    if row == other or (cell.lacking and not first.lacking):
         return False
     terms = set(asked.terms(row))
     own = set(asked.terms(other))

@@ -61,7 +61,8 @@ class Draft:
     trace. ``lists_sources``: a list of its sources follows. ``finished``: an earlier
     answer that is given again. ``ending``: what the model itself says of its answer.
     ``prompt``: the one that a model wrote all of the text from.
-    ``card``: the figures of a table that is the answer.
+    ``card``: the figures of a table that is the answer. ``is_stated``: it is the one
+    figure that is asked for, and no list of quotations.
     """
 
     text: str
@@ -71,6 +72,7 @@ class Draft:
     below: str = ""
     truncated: bool = False
     is_quoted: bool = False
+    is_stated: bool = False
     is_answer: bool = False
     is_computed: bool = False
     is_sent: bool = False

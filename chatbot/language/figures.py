@@ -47,7 +47,8 @@ MONTHS = {
     for number, names in enumerate(_WORDS_OF["months"], start=1)
     for name in names.split()
 }
-_DATE_IN_DIGITS = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])\b")
+MONTH_IN_DIGITS = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])\b")
+"""A year and its month: 2024-04, also of a day."""
 GAP = "\u202f"
 """Replaces every space that keeps the digits of one number together."""
 _ALIKE = {
@@ -127,7 +128,7 @@ def month_names(text: str, years: Collection[str]) -> str:
     languages of the data; of dates in ``years`` if there are any.
     """
     months = set()
-    for year, month in _DATE_IN_DIGITS.findall(text):
+    for year, month in MONTH_IN_DIGITS.findall(text):
         if not years or year in years:
             months.add(int(month))
     return " ".join(name for name, month in MONTHS.items() if month in months)

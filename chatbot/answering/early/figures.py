@@ -59,6 +59,7 @@ def table_alone(
     return replace(
         draft,
         is_computed=True,
+        is_stated=True,
         why="The table of figures has what it asks.",
         card=table.card,
     )

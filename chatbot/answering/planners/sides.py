@@ -9,6 +9,7 @@ from ...domain import SearchHit
 from ...domain.documents import Chunk
 from ...domain.figures import ReportedFigure
 from ...domain.scope import Scope, Values
+from ...language.countries import usual_name
 from ...language.counts import count_of
 from ...language.markdown import escape_markdown
 from ...language.words import Say
@@ -89,7 +90,7 @@ class BySides:
         if self._table is not None and not turn.has_model:
             draft = table_alone(turn, self._table, self._tools.figures, self._desk)
             if draft is not None:
-                return draft
+                return replace(draft, below=no_other_report(self._every, turn))
         turn.events.step("search", f"{count_of(len(ready), 'search')} at once")
         return [
             Search(side.name, side.query, side.scope, question.top_k) for side in ready
@@ -110,20 +111,24 @@ class BySides:
         """Return the table that the question asks for: of the key figures, where it
         names nothing but what is compared.
         """
-        if not self._every.bare:
-            return self._tools.figures.compile(turn)
-        computed = self._tools.figures.compute(turn)
-        if computed is not None:
-            return computed
+        figures = self._tools.figures
         countries = [side.scope.get(COUNTRY) for side in self._ready]
         names = [
             str(named.values[0]) for named in countries if isinstance(named, Values)
         ]
         names = list(dict.fromkeys(names))
+        if not self._every.bare:
+            compiled = figures.compile(turn)
+            if compiled is None and len(self._ready) < len(self._every.compared):
+                return figures.of_present(turn, names)
+            return compiled
+        computed = figures.compute(turn)
+        if computed is not None:
+            return computed
         if not names:
             return None
         scope = turn.question.scope.having(COUNTRY, names)
-        return self._tools.figures.key_figures(turn, scope, names)
+        return figures.key_figures(turn, scope, names)
 
     def _changes(self, turn: Turn, editions: "_Editions") -> Rendered | None:
         """Return the changes between editions of one country, in all or in the named
@@ -244,6 +249,19 @@ def no_report(every: Sequence[Side], say: Say) -> str:
     if not absent:
         return ""
     return say("There is no report for {names}.", names=listed(absent, say))
+
+
+def no_other_report(every: Sides, turn: Turn) -> str:
+    """Return `no_report` of the sides of which nothing is said above the answer, as it
+    is of the countries that the question is about, and of editions.
+    """
+    about = {usual_name(country.keys[0]) for country in turn.reading.about}
+    absent = [
+        side
+        for side in every.compared
+        if side.scope.get(YEAR) is None and side.name not in about
+    ]
+    return no_report(absent, turn.say)
 
 
 def listed(names: Sequence[str], say: Say) -> str:

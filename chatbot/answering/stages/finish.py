@@ -12,6 +12,8 @@ from ...language.markdown import escape_markdown
 from ...language.words import Say
 from ...models.caches import AnswerCache
 from ..answer import assemble, closest_passages
+from ..answer_card import asked_card
+from ..asked_figures import AskedNames
 from ..turn import Draft, Turn
 from .cache import with_lookups
 from .repair import Repair
@@ -51,6 +53,10 @@ class Finish:
         if not answer.answered or turn.closest_only:
             # Figures that only come close are not shown large.
             answer = replace(answer, card=None)
+        elif draft.is_quoted and not draft.is_stated and answer.card is not None:
+            terms = turn.analyzer.terms
+            names = AskedNames(turn.reading, self.glossary(), terms)
+            answer = replace(answer, card=asked_card(answer.card, names))
         if draft.lists_sources:
             answer = _with_sources(turn, answer)
         turn.events.end()

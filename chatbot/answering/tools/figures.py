@@ -23,8 +23,10 @@ from ...domain.scope import Condition, Reading, Values
 from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.country_names import country_key
 from ...language.detection import analyzer_for
+from ...language.figures import month_names
 from ...language.markdown import escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
+from ...language.table_words import is_total
 from ...language.units import convert, is_convertible
 from ...language.words import Say
 from ...questions.kinds import (
@@ -41,6 +43,7 @@ from ...questions.operations import (
     read_course,
     read_operation,
     read_units,
+    says_people,
     unmet_words,
 )
 from ...questions.reading import (
@@ -66,7 +69,8 @@ from ...questions.word_sets import read_word_set
 from ...search.coverage import names_outside
 from ...search.subjects import with_article
 from ...search.unused_words import UnusedWords
-from ..answer_card import card_of_table
+from ..answer_card import card_of, card_of_table
+from ..asked_figures import AskedNames
 from ..figure_premises import FigurePremises, words_of
 from ..figure_queries import FigureQueries, named_pair
 from ..figure_questions import FigureQuestions, steps_of, verdict
@@ -503,11 +507,17 @@ class FigureTool:
             found = replace(rows.find(turn, every), near=[])
         for table, cell in rows.cells(asked, found.whole + found.near):
             text = rows.tell(asked, table, cell.figures, turn.say)
-            told = (table.context, table.line_of(cell.figures[0]))
+            line = table.line_of(cell.figures[0])
+            # A row of "2024-04" tells of April.
+            months = month_names(f"{line} {text}", ())
+            told = (table.context, line, months)
             unused = UnusedWords(turn.judge)
             if cell.lacking and unused.of_figures(turn.reading, told, text):
                 return None
-            return Rendered(turn.say, [table.chunk.id], text, told)
+            cells = figures_of(table.chunk)
+            stated = [one for one in cells if table.of_row(one) in cell.figures]
+            card = card_of(stated) if stated else None
+            return Rendered(turn.say, [table.chunk.id], text, told, card)
         return None
 
     def state(self, turn: Turn, passage: Passage) -> str:
@@ -605,7 +615,15 @@ class FigureTool:
             labels = [one for one in labels if not words.isdisjoint(words_of(one))]
         if len(labels) != 1:
             return None
-        return _newest(turn, of_label[labels[0]])
+        meant = _newest(turn, of_label[labels[0]])
+        if meant is None:
+            return None
+        asked = AskedNames(turn.reading, self.glossary(), words_of)
+        is_part = bool(meant.label) and not is_total(meant.label)
+        if (len(words) == 1 or is_part) and not asked.has(meant):
+            # One word of a name need not mean it: "life" of a life expectancy.
+            return None
+        return meant
 
     def _names_under(self, heading: str) -> Mapping[str, Sequence[str]]:
         """Return the glossary's words for the figures under a heading, by their
@@ -639,6 +657,26 @@ class FigureTool:
         if not measured:
             return None
         return self.render(Request("comparison", ""), measured, subjects, (), turn.say)
+
+    def of_present(self, turn: Turn, subjects: Sequence[str]) -> Rendered | None:
+        """Return the figure of a comparison for those of its subjects that have
+        reports; None where it surely means none.
+        """
+        operation = read_operation(turn.reading, subjects=1 + len(subjects))
+        scope = turn.question.scope.having(COUNTRY, subjects)
+        pairs = self.tables.indicators(scope)
+        measured = []
+        for topic in operation.topics:
+            pair = self.tables.population(scope)
+            if pair is None or not says_people(topic):
+                pair = self.tables.meant(topic, scope, turn.request)
+            if pair is not None:
+                measured.append(self.tables.measured(*pair, pairs, scope, subjects))
+        if not subjects or not measured:
+            return None
+        years = [named.condition for named in turn.reading.figure_years]
+        request = Request("comparison", "")
+        return self.render(request, measured, subjects, years, turn.say)
 
     def _chapters(self, chunk_ids: Sequence[str]) -> Mapping[str, str]:
         return {chunk.id: chunk.chapter for chunk in self.store.get(chunk_ids)}

@@ -53,6 +53,8 @@ class Written:
     context: Context
     truncated: bool = False
     is_quoted: bool = False
+    is_stated: bool = False
+    """True if it is the one figure that is asked for, in place of quotations."""
     is_broken: bool = False
     """True if the model failed in the middle of it."""
     ending: Ending | None = None
@@ -149,6 +151,7 @@ class Prose:
             below="\n\n".join(part for part in (below, unread) if part),
             truncated=written.truncated,
             is_quoted=written.is_quoted,
+            is_stated=written.is_stated,
             is_sent=True,
             ending=written.ending,
             prompt=written.prompt if text == written.text else None,
@@ -369,7 +372,7 @@ class Prose:
         elif not turn.closest_only:
             text = self._naming_unused(turn, text, self.unused(turn, quotes, context))
         turn.events.text(text)
-        return Written(text, context, is_quoted=True)
+        return Written(text, context, is_quoted=True, is_stated=bool(stated))
 
     def _stated(self, turn: Turn, quotes: str, context: Context) -> str:
         """Return the figure of the first passage that is quoted; "" where none is

@@ -9,13 +9,11 @@ from itertools import zip_longest
 from ...checking.tables import EMPTY, markdown_table, with_sources
 from ...domain import Context, Passage, Quotation
 from ...domain.chat import Prompt
-from ...language.countries import usual_name
 from ...language.markdown import escape_markdown, quotation_markdown
 from ...language.words import Say, in_english
 from ...models.prompts import on_one_line
-from ...questions.reading import YEAR
 from ..answer import NOTHING, prompt_for
-from ..planners.sides import BySides, Compared, listed, no_report
+from ..planners.sides import BySides, Compared, listed, no_other_report
 from ..turn import Turn
 from . import Desk
 from .prose import LongProse
@@ -114,14 +112,7 @@ class ComparisonTable(LongProse):
         if failed:
             text = "The search failed or took too long for {names}."
             notes.append(say(text, names=listed(failed, say)))
-        # Countries that the question is about, and editions, are said above the answer.
-        about = {usual_name(country.keys[0]) for country in turn.reading.about}
-        absent = [
-            side
-            for side in compared.every.compared
-            if side.scope.get(YEAR) is None and side.name not in about
-        ]
-        notes.append(no_report(absent, say))
+        notes.append(no_other_report(compared.every, turn))
         if compared.every.left_out:
             text = "Too many to compare at once; left out: {names}."
             notes.append(say(text, names=listed(compared.every.left_out, say)))

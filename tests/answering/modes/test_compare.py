@@ -482,7 +482,7 @@ class TestKeyless:
             == told.answer.response.count(said)
             == 1
         )
-        assert rows(told.answer.response)[0] == "| Kenya |"
+        assert rows(told.answer.response)[0] in {"| Kenya |", "|  | Kenya |"}
 
     def test_a_side_without_a_report_is_named(self, many: Bench) -> None:
         told = many.ask(

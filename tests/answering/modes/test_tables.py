@@ -66,6 +66,7 @@ Table 2. Cases of fever by district and month (2023)
 | 2022 | 480 |
 | 2023 | 555 |
 """
+GRANTS = "Month,Grants,Families\n2024-03,30,7\n2024-04,40,9\n2024-05,50,11\n"
 STAFF = """# Staff of the hospitals
 
 | | St Ann | Lowfield | Bridge Road |
@@ -110,6 +111,7 @@ def ask(
         "clinic_visits.csv": VISITS,
         "power.html": POWER,
         "fever.md": FEVER,
+        "grants.csv": GRANTS,
         "staff.md": STAFF,
         "votes.html": VOTES,
         "pupils.md": PUPILS,
@@ -151,6 +153,7 @@ def ask(
             "Cases of fever in Orla in September 2023",
             "Orla District, SEP: 17 (2023) [1].",
         ),
+        ("How many grants in April 2024?", "2024-04, grants: 40 [1]."),
         ("How many visits did Clearwater have in 2020?", "Clearwater: 118 (2020) [1]."),
         (
             "Installed capacity of wind in Quarra?",
@@ -176,13 +179,21 @@ def test_a_cell_is_a_sentence_and_its_row(
     "query",
     [
         "How much flour did Alder make in 2018?",
+        "Grants in April 2023?",
         "How much flour did Alder sell to bakers in 2019?",
         "How many visits did Torva have in 2019?",
         "Who is Kilo's teacher?",
     ],
 )
 def test_no_cell_is_guessed(ask: Callable[[str], Answer], query: str) -> None:
-    begins = ("Alder, flour: ", "Birch, flour: ", "clinic", "Kilo", "Amber Hill")
+    begins = (
+        "2024",
+        "Alder, flour: ",
+        "Birch, flour: ",
+        "clinic",
+        "Kilo",
+        "Amber Hill",
+    )
     assert not ask(query).response.startswith(begins)
 
 
