@@ -101,7 +101,11 @@ class EmbeddedDatabase(Database):
     def _get_writer(self) -> Writer:
         with self._lock:
             if self._writer is None:
-                self._writer = Writer(self._open(), seconds=self._busy_seconds)
+                connection = self._open()
+                # Pages that a large write changes again and again wait in memory, as
+                # many as the log may have: SQLite's 2 MB are written ten times over.
+                connection.execute(f"PRAGMA cache_size = {8 * MAX_LOG_PAGES}")
+                self._writer = Writer(connection, seconds=self._busy_seconds)
                 self._connections.add(self._writer)
             return self._writer
 

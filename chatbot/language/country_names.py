@@ -151,6 +151,12 @@ def _find(
     all_capitals = text.isupper()
     place = 0
     while place < len(words):
+        written = words[place][0]
+        is_number = written.isascii() and written.isdigit()
+        if is_number and written not in lookup.words:
+            # Rows of figures have as many numbers as words.
+            place += 1
+            continue
         # Eight words hold the longest names: "Korea, Democratic People's Republic of".
         country, count = _at(text, words[place : place + 8], lookup, misspelt=misspelt)
         if country is not None and country.keys:
@@ -248,22 +254,27 @@ def _coded(text: str, word: re.Match[str]) -> NamedCountry | None:
     """A word in capitals that is an ISO code; "US" before a noun is what belongs to the
     country.
     """
-    if word[0].islower():
+    key = _key_of_code(word[0])
+    if not key:
         return None
     written = _POSSESSIVE.sub("", word[0])
-    code = written.replace(".", "")
+    end = word.start() + len(written)
+    is_adjective = key == "USA" and _NOUN.match(text, end) is not None
+    return NamedCountry((key,), written, word.start(), end, by_people=is_adjective)
+
+
+# Texts repeat their words, and few of them are codes.
+@lru_cache(maxsize=8192)
+def _key_of_code(written: str) -> str | None:
+    """Return the key of a country whose code is written; None where it is no code."""
+    if written.islower():
+        return None
+    code = _POSSESSIVE.sub("", written).replace(".", "")
     if code not in {"US", "USA"} and (
         not code.isupper() or len(code) > ISO_CODE_LENGTH or code in _NO_CODES
     ):
         return None
-    key = country_code(code)
-    end = word.start() + len(written)
-    is_adjective = key == "USA" and _NOUN.match(text, end) is not None
-    return (
-        NamedCountry((key,), written, word.start(), end, by_people=is_adjective)
-        if key
-        else None
-    )
+    return country_code(code)
 
 
 MIN_SOUND_LETTERS = 5

@@ -13,20 +13,30 @@ _SIGNS = {
     for language, words in STOP_WORDS.items()
 }
 """Stop words of each language that are none of English."""
-_SPELLINGS = {
-    "spanish": re.compile(
-        r"[¿¡]|(?<=¿).|\b[a-zéñ]+[ñáíóú]|\b[a-z]*ci[oó]n\b|\b[Cc]u[aá]nt[oa]s?\b"
-    ),
-    "french": re.compile(
-        r"[«»]|\s(?=[?!:])|\b[a-zé]*[çàèêâîôûùœ]|(?<=\b[dlnsjcm])['’](?=[a-zéèêàh])|\bqu['’]|-t-"
-        r"|\b(?:[Qq]uel(?:le)?|[Cc]ombien)\b"
-    ),
-    "german": re.compile(r"\b[a-z]*[äöüß]"),
-    "portuguese": re.compile(
-        r"\b[a-zç]*[ãõ]|(?<=[a-zç][ãõ])[eo]s?\b|\b[a-z]*(?:ç[ao]|[áâêíóôú])|\bé\b|\b(?:[Qq]uais|[Qq]uant[ao]s|[Oo]nde)\b"
+_ACCENTED = {
+    "spanish": r"[¿¡]|(?<=¿).|\b[a-zéñ]+[ñáíóú]",
+    "french": r"[«»]|\b[a-zé]*[çàèêâîôûùœ]",
+    "german": r"\b[a-z]*[äöüß]",
+    "portuguese": (
+        r"\b[a-zç]*[ãõ]|(?<=[a-zç][ãõ])[eo]s?\b|\b[a-z]*(?:ç[ao]|[áâêíóôú])|\bé\b"
     ),
 }
-"""Signs of a language besides its stop words; a word with a capital may be a name."""
+_UNACCENTED = {
+    "spanish": r"\b[a-z]*ci[oó]n\b|\b[Cc]u[aá]nt[oa]s?\b",
+    "french": (
+        r"\s(?=[?!:])|(?<=\b[dlnsjcm])['’](?=[a-zéèêàh])|\bqu['’]|-t-"
+        r"|\b(?:[Qq]uel(?:le)?|[Cc]ombien)\b"
+    ),
+    "portuguese": r"\b(?:[Qq]uais|[Qq]uant[ao]s|[Oo]nde)\b",
+}
+"""Signs of a language besides its stop words, by whether they need a letter that ASCII
+lacks; a word with a capital may be a name.
+"""
+_ASCII_SPELLINGS = {name: re.compile(one) for name, one in _UNACCENTED.items()}
+_SPELLINGS = {
+    name: re.compile("|".join(filter(None, [one, _UNACCENTED.get(name)])))
+    for name, one in _ACCENTED.items()
+}
 _LATIN, _NOT_LATIN = (
     re.compile("[a-zA-Z\u00c0-\u024f]"),
     re.compile(r"[^\W\d_a-zA-Z\u00c0-\u024f]+"),
@@ -52,7 +62,8 @@ def language_of(
     # fifths of the time.
     # Fewer than five different stop words show no language.
     if 2 * sorted(signs.values())[-2] >= signs[otherwise] or signs[otherwise] < 5:
-        for language, pattern in _SPELLINGS.items():
+        spellings = _ASCII_SPELLINGS if text.isascii() else _SPELLINGS
+        for language, pattern in spellings.items():
             signs[language] += len(set(pattern.findall(text)))
     best = max(
         LANGUAGES,

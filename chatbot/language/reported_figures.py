@@ -147,9 +147,10 @@ def figures_of(
                 # The passage's heading is the name of its row.
                 heading = ""
         label = figure.label
-        if heading:
+        if label and heading:
             label = _ANY_COLUMN.sub("", label).removeprefix(": ")
-        label = _TOTAL.sub("", label)
+        if label:
+            label = _TOTAL.sub("", label)
         yield ReportedFigure(
             subject=figure.subject or str(country or chunk.title),
             heading=heading or ("" if label else chunk.title),

@@ -85,17 +85,24 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
         levels: Sequence[str] = ()
         if place < len(header):
             levels = _levels(header[place])
-        shared = 0
-        for level, other in zip(levels[:-1], before[:-1], strict=False):
-            if level != other:
-                break
-            shared += 1
-        name = " ".join(filter(None, levels[shared:]))
+        name = _name_behind(before, levels)
         if name:
             value = f"{name}: {value}"
         written.append(value)
         before = levels
     return "; ".join(written)
+
+
+def _name_behind(before: Sequence[str], levels: Sequence[str]) -> str:
+    """Return the name of a column without the outer levels that ``before`` has too."""
+    if len(levels) == 1:
+        return levels[0]
+    shared = 0
+    for level, other in zip(levels[:-1], before[:-1], strict=False):
+        if level != other:
+            break
+        shared += 1
+    return " ".join(filter(None, levels[shared:]))
 
 
 def _levels(head: str) -> Sequence[str]:

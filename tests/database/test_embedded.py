@@ -349,3 +349,18 @@ def test_a_file_of_another_program_is_left_alone(
     database = EmbeddedDatabase(path)
     with pytest.raises(DatabaseError, match=words):
         database.collection_names()
+
+
+def test_the_pages_of_a_large_write_wait_in_memory_for_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "wide.sqlite"
+    database = EmbeddedDatabase(path)
+    with database.transaction():
+        for start in range(0, 10_000, 1_000):
+            numbers = range(start, start + 1_000)
+            # Ids in no order: each write changes pages of the whole index.
+            ids = [f"{number * 7919 % 10_000:04d}" * 60 for number in numbers]
+            database["rows"].replace_many([{"_id": id} for id in ids])
+        log = path.with_name(f"{path.name}-wal").stat().st_size
+    database.empty_log()
+    assert log < path.stat().st_size / 2
+    database.close()

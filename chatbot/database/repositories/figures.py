@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 from ...domain import Chunk, DocumentRecord, Scope
@@ -23,6 +24,7 @@ from ...domain.figures import (
     GlossaryEntry,
     Indicators,
     ReportedFigure,
+    indicator_name,
     newest_marked,
 )
 from ...domain.scope import NO_VALUE
@@ -42,8 +44,6 @@ MAX_ROWS_PER_WRITE = 1_000
 """Some 400 KB: far below what a server takes at once, in far less than a time limit."""
 FOLLOWED = "followed"
 """The row with the position up to which rows of other programs are read."""
-STORED = ("subject", "heading", "label", "unit", "text", "estimate")
-"""Fields of a figure that its row has under the same name."""
 SEPARATOR = "\x1f"
 """Between the parts of a ``place``; below every character of a text."""
 LAST_CHARACTER = "\U0010ffff"
@@ -409,20 +409,22 @@ class FigureRepository(FigureReader):
         """
         if not rows:
             return {"listed": 0}
-        names = (*self._fields, "collection")
-        fields = {name: rows[0][name] for name in names}
+        names = ("collection", NAME, *self._fields)
+        values = itemgetter(*names)
+        common = values(rows[0])
         listed = 0
         for row in rows:
-            if any(row[name] != fields[name] for name in names):
+            if values(row) != common:
                 return {"listed": -1}
             if "place" in row:
                 listed += 1
-        return {"listed": listed, **fields}
+        return {"listed": listed, **dict(zip(names, common, strict=True))}
 
     def put(self, figures: VersionFigures) -> None:
         """Store the figures of a version. Raises DatabaseError."""
         document_id = figures.document_id
-        rows = figures.rows
+        # In the order of most indexes, whose pages are then written once.
+        rows = sorted(figures.rows, key=_place)
         first_fields = {
             "document_id": document_id,
             "version": figures.version,
@@ -595,18 +597,24 @@ class FigureRepository(FigureReader):
             row: Json = {
                 "_id": f"{chunk.id}#{number:04d}",
                 **fields_of_chunk,
-                **{name: getattr(figure, name) for name in STORED},
+                "subject": figure.subject,
+                "heading": figure.heading,
+                "label": figure.label,
+                "unit": figure.unit,
+                "text": figure.text,
+                "estimate": figure.estimate,
                 "heading_key": figure.heading.casefold(),
                 "series": _joined(figure.heading, figure.label, figure.subject),
                 "value": str(figure.value),
                 "of_year": figure.year,
             }
-            key = (figure.subject, figure.indicator, figure.year, figure.text)
+            indicator = indicator_name(figure.heading, figure.label)
+            key = (figure.subject, indicator, figure.year, figure.text)
             if key not in seen:
                 seen.add(key)
                 edition = "" if figure.edition is None else str(figure.edition)
                 row["place"] = _joined(
-                    f"{figure.indicator.casefold()}: ",
+                    f"{indicator.casefold()}: ",
                     figure.subject,
                     f"{figure.year or 0:04d}",
                     edition,
@@ -664,6 +672,12 @@ def _joined(*parts: str) -> str:
     return SEPARATOR.join(part.replace(SEPARATOR, " ") for part in parts)
 
 
+def _place(row: Json) -> str:
+    """Return the place of a figure in lists; "" where it is in none."""
+    place: str = row.get("place", "")
+    return place
+
+
 def _passage_of(row: Json) -> str:
     chunk_id: str = row["_id"].rpartition("#")[0]
     return chunk_id
@@ -674,7 +688,12 @@ def _figure(row: Json) -> ReportedFigure:
     if edition == NO_VALUE:
         edition = None
     return ReportedFigure(
-        **{name: row[name] for name in STORED},
+        subject=row["subject"],
+        heading=row["heading"],
+        label=row["label"],
+        unit=row["unit"],
+        text=row["text"],
+        estimate=row["estimate"],
         value=Decimal(row["value"]),
         year=row["of_year"],
         document_id=row["document_id"],

@@ -90,16 +90,21 @@ def _pieces(
     width = len(row.texts)
     columns_before = 1
     while first < width:
+        texts: dict[int, str] = {}
 
-        def reaches(stop: int, first: int = first) -> bool:
-            return fits(_piece(shown, row, first, stop))
+        def reaches(
+            stop: int, first: int = first, texts: dict[int, str] = texts
+        ) -> bool:
+            texts[stop] = _piece(shown, row, first, stop)
+            return fits(texts[stop])
 
         # Columns are much alike: the piece before says how many fit, nearly.
         stop = _furthest(reaches, first + 1, width, first + columns_before)
         columns_before = stop - first
         columns = range(first, stop)
         inside = [figures[column] for column in columns if column in figures]
-        yield TablePassage(_piece(shown, row, first, stop), 0, 0, tuple(inside))
+        text = texts.get(stop) or _piece(shown, row, first, stop)
+        yield TablePassage(text, 0, 0, tuple(inside))
         first = stop
     if not width:
         yield TablePassage(_piece(shown, row, 0, 0), 0, 0, ())

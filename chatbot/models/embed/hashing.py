@@ -4,6 +4,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ...config.settings import Settings
 from ...domain import RequestContext, Vector
 from ...domain.documents import Matrix
 from ...domain.errors import SettingsError
-from ...language.analysis import analyzer
+from ...language.analysis import KEPT_SHORT_TEXTS, analyzer
 
 MODEL = "256"
 
@@ -36,12 +37,11 @@ class HashingEmbedder:
         """Return shape (dimensions,). A text without words gets a fixed direction, so
         that no vector is zero.
         """
-        vector = np.zeros(self.dimensions, dtype=np.float32)
-        for term in analyzer("english").terms(text) or [""]:
-            digest = int.from_bytes(
-                hashlib.blake2b(term.encode(), digest_size=8).digest(), "big"
-            )
-            vector[digest % self.dimensions] += 1.0 if digest >> 63 else -1.0
+        terms = analyzer("english").terms(text) or [""]
+        digests = np.array([_digest(term) for term in terms], dtype=np.uint64)
+        signs = np.where(digests >> np.uint64(63), 1.0, -1.0)
+        features = (digests % np.uint64(self.dimensions)).astype(np.intp)
+        vector = np.bincount(features, signs, self.dimensions).astype(np.float32)
         if not vector.any():
             vector[0] = 1.0
         return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
@@ -52,6 +52,12 @@ class HashingEmbedder:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.vstack([self.embed_query(text) for text in texts])
+
+
+@lru_cache(KEPT_SHORT_TEXTS)
+def _digest(term: str) -> int:
+    """Return 64 bits of a term: its feature and its sign."""
+    return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big")
 
 
 def build(settings: Settings, *, model: str) -> HashingEmbedder:
