@@ -24,10 +24,11 @@ from .amounts import (
     NEAREST,
     PERCENT,
     ROUGHLY,
+    SMALL_COUNT,
     Amount,
     rounds_to,
 )
-from .contradictions import ABOVE, BELOW, FALLS, RISES
+from .contradictions import FALLS, RISES
 from .evidence import WORD, Evidence, PassageRow
 from .wording import BOUNDS, FRACTIONS, LIMITS, pattern, stem, stems
 
@@ -50,7 +51,6 @@ __all__ = [
     "part_around",
     "proven_amount",
     "row_groups",
-    "said_sign",
     "whole_of",
 ]
 
@@ -65,11 +65,15 @@ _AGGREGATE_NAMES = {
 }
 _COMPOUNDS = pattern(r"\b{compounds}\b")
 _OTHERS = pattern(r"\b{others_before}\s$")
+_YEARLY = pattern(r"\b{yearly}\b")
 _RESTS = pattern(r"\b{rests}\b")
 _MOVES_BY = pattern(r"\b{moves_by}\s+(?:{about}\s+|{over}\s+|{under}\s+)?$")
 BEFORE_CLAIM = LIMITS["hedge_characters"] * 2
 _CLOSE = pattern(r"\b{close}\b")
-_BOUND_WORDS = pattern(r"\b(?:{over}|{under})\s(?=an? |one |half|\w*\W?\d)")
+_BOUND_WORDS = pattern(
+    r"\b(?:{over}|{under})\s"
+    r"(?=(?:an?|one|two|three|four|five|six|ten) |half|twice|\w*\W?\d)"
+)
 _MAKES_UP = pattern(r"\b{makes_up}\b")
 _SIZES = pattern(r"\b{sizes}")
 _VALUED = pattern(r"\b{valued}")
@@ -85,7 +89,7 @@ _TOLERANCES = {False: ROUGHLY, True: BROADLY}
 RATE = "rate"
 """The measure of a claim of so many of one thing for each of another."""
 _CHANGES = {"increase", "decrease"}
-_MOVES = {"difference", *_CHANGES}
+_MOVES = {"difference", "yearly", *_CHANGES}
 _ALWAYS = frozenset({"sum", "difference", "ratio", "quotient", "product", *_CHANGES})
 
 
@@ -96,6 +100,8 @@ def operations_of(words: str) -> frozenset[str]:
     """
     lower = _MAKES_UP.sub("", lowered(words))
     operations = set(_ALWAYS)
+    if _YEARLY.search(lower):
+        operations.add("yearly")
     if _AVERAGES.search(lower):
         operations.add("mean")
     if _RESTS.search(lower):
@@ -105,7 +111,7 @@ def operations_of(words: str) -> frozenset[str]:
     stems = {stem(word) for word in WORD.findall(lower)}
     rises = not stems.isdisjoint(RISES)
     falls = not stems.isdisjoint(FALLS)
-    is_sum = _SUMS.search(lower) is not None
+    is_sum = _SUMS.search(lowered(words)) is not None
     # "More than a third" compares nothing.
     compared = _DIFFERS.search(_BOUND_WORDS.sub("", lower))
     is_difference = rises or falls or compared is not None
@@ -209,19 +215,6 @@ def direction_of(claim: Amount, words: str, sentence: str) -> Direction:
     return Direction(rises - falls, is_size)
 
 
-def said_sign(claim: Amount, words: str) -> int:
-    """Return 1 where words say that one thing is so much more than another ("5 km
-    longer than"), -1 where it is less, else 0.
-    """
-    behind = WORD.findall(lowered(words[claim.end :]))[: LIMITS["verb_distance"]]
-    if "than" in behind:
-        compared = {stem(word) for word in behind[: behind.index("than")]}
-    else:
-        # "5 points below that of 2020".
-        compared = {"above", "below"}.intersection(behind[:2])
-    return (not compared.isdisjoint(ABOVE)) - (not compared.isdisjoint(BELOW))
-
-
 def names_operation(words: str) -> bool:
     """Return whether a sentence says that it computes: "together", "more than"."""
     lower = lowered(words)
@@ -311,9 +304,15 @@ def pair_results(
         # The unit of one is that of both: "3,334 of 3,819 km".
         left /= first.size
         right /= second.size
+        if min(left, right) >= SMALL_COUNT and claim.measures_as(first):
+            unit = first.size * second.size if claim.measure else Decimal(1)
+            yield "sum", (left + right) * unit
     elif claim.measures_as(first) and (first.measure or claim.measure in ("", "share")):
         unit = Decimal(1) if claim.measure else first.size
         yield "difference", (left - right) / unit
+        years = max(first.years, default=0) - max(second.years, default=0)
+        if years and first.years and second.years:
+            yield "yearly", (left - right) / unit / years
         yield "sum", (left + right) / unit
     if right:
         yield from _ratios(claim, left, right)

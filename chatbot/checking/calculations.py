@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from ..language.characters import lowered
 from ..language.figures import Figure, figures
-from .amounts import SMALL_COUNT, Amount, amounts, is_of_edition
+from .amounts import PERCENT, SMALL_COUNT, Amount, amounts, is_of_edition
 from .arithmetic import (
     A_SHARE,
     RATE,
@@ -19,20 +19,18 @@ from .arithmetic import (
     direction_of,
     fractions,
     group_results,
-    is_result,
     names_operation,
     operations_left,
     operations_of,
     part_around,
     proven_amount,
     row_groups,
-    said_sign,
 )
 from .clauses import Clause
-from .contradictions import ABOVE, BELOW, Defect
-from .evidence import Evidence, PassageRow, Sentence, is_supported
+from .contradictions import ABOVE, BELOW, NEGATORS, Defect
+from .evidence import WORD, Evidence, PassageRow, Sentence, is_supported
 from .foreign import Headings
-from .wording import BOUNDS, LIMITS, pattern
+from .wording import BOUNDS, LIMITS, pattern, stem
 
 __all__ = ["MAX_CELLS", "Calculations", "is_undecided"]
 
@@ -93,7 +91,8 @@ class Calculations:
         """Keep the figures of a clause: a later one may be their difference, and those
         of the next sentence what they all give.
         """
-        of_sentence = [amount for amount in supported if not amount.figure.year]
+        stated = [amount for amount in supported if not amount.figure.year]
+        of_sentence = list(map(self._as_stated, stated[: int(BOUNDS["group"])]))
         if sentence != self._sentence:
             self._before = self._current
             self._current = []
@@ -126,16 +125,20 @@ class Calculations:
         if claim.figure.year:
             return None
         terms = self._terms(clause, cited)
-        if not self._fits_order(clause, claim):
-            return None
         operations = operations_left(terms.operations, claim, clause.words)
         behind = lowered(clause.words[claim.end :])
-        if _FOR_EACH.match(behind):
-            claim = claim._replace(measure="", size=Decimal(1))
+        for_each = _FOR_EACH.match(behind)
+        if for_each is not None:
+            size = PERCENT if "cent" in for_each[0] else Decimal(1)
+            claim = claim._replace(measure="share", size=size)
         elif behind.startswith((" per ", "/")) and not claim.measure:
             claim = claim._replace(measure=RATE)
         if self._is_bound(clause, claim, [*terms.named, *(g for _, g in terms.groups)]):
             return claim
+        if claim.is_part:
+            fitting = self._fits_beside(clause, claim)
+            if fitting is not None:
+                return claim if fitting else None
         plain = claim
         points = as_points(claim, clause.words)
         if points is not None:
@@ -228,10 +231,11 @@ class Calculations:
         """
         plain, as_share = claims
         before = self._current if clause.sentence != self._sentence else self._before
-        results = group_results(as_share, before, operations & _OF_ALL)
-        proven = proven_amount(as_share, results, is_named=True)
-        if proven is not None:
-            return proven
+        for carried in (before, self._carried):
+            results = group_results(as_share, carried, operations & _OF_ALL)
+            proven = proven_amount(as_share, results, is_named=True)
+            if proven is not None:
+                return proven
         for group in named:
             has_share = any(amount.measure == "share" for amount in group)
             meant = as_share if has_share else plain
@@ -239,26 +243,6 @@ class Calculations:
             if proven is not None:
                 return proven
         return None
-
-    def _fits_order(self, clause: Clause, claim: Amount) -> bool:
-        """Return whether two figures around their difference are as a sentence says:
-        "3.4 %, .8 points more than the 2.6 % of 2016".
-        """
-        sign = said_sign(claim, clause.words)
-        at = clause.sentence.find(clause.words.strip())
-        if not sign or at < 0:
-            return True
-        meant = as_points(claim, clause.words) or claim
-        at += claim.figure.start
-        named = self._named_in(clause.sentence)
-        orders: set[bool] = set()
-        for left in named:
-            for right in named:
-                if left.figure.start < at < right.figure.start:
-                    difference = left.base - right.base
-                    if left.measures_as(right) and is_result(meant, difference):
-                        orders.add(difference * sign > 0)
-        return orders != {False}
 
     def _proven(
         self,
@@ -355,6 +339,10 @@ class Calculations:
         the passages is, if the clause has a share or the passages are rows of figures.
         """
         for fraction in fractions(clause.words):
+            start, _ = part_around(clause.words, fraction.bound.start)
+            before = WORD.findall(clause.words[start : fraction.bound.start])
+            if any(stem(word) in NEGATORS for word in before):
+                continue
             shares = self._shares_beside(clause, fraction, claimed)
             is_stated = bool(shares)
             if not shares:
@@ -364,6 +352,18 @@ class Calculations:
             fits = (fraction.fits(share, is_stated=is_stated) for share in shares)
             if shares and not any(fits):
                 yield Defect("figure", fraction.text)
+
+    def _fits_beside(self, clause: Clause, claim: Amount) -> bool | None:
+        """Return whether "one in four" is the share beside it, None without one."""
+        start = claim.figure.start
+        bound = bound_before(lowered(clause.words), start)
+        fraction = Fraction(clause.words[start : claim.end], claim.base, bound)
+        claimed = clause.amounts(clause.words, comma=self.comma)
+        others = [one for one in claimed if one.figure.start != start]
+        shares = self._shares_beside(clause, fraction, others)
+        if not shares:
+            return None
+        return any(fraction.fits(share, is_stated=True) for share in shares)
 
     def _shares_beside(
         self, clause: Clause, fraction: Fraction, claimed: Sequence[Amount]
@@ -513,8 +513,8 @@ class Calculations:
         return self._named[sentence]
 
     def _as_stated(self, amount: Amount) -> Amount:
-        """Return an amount of an answer with the year and the minus that the passages
-        give it.
+        """Return an amount of an answer with the year, the unit and the sign that the
+        passages give it.
         """
         alike: list[Amount] = []
         for source in self.evidence:
@@ -529,8 +529,8 @@ class Calculations:
             # "32.6 deaths per 1,000, 8.6 more than in Nepal (24)".
             measure, size = units.pop()
             amount = amount._replace(measure=measure, size=size)
-        is_negative = bool(alike) and all(true.base < 0 for true in alike)
-        if is_negative and amount.falling and amount.base > 0:
+        is_other = all(true.base * amount.base < 0 for true in alike)
+        if alike and is_other and amount.falling:
             values = frozenset(-value for value in amount.figure.values)
             amount = amount._replace(figure=amount.figure._replace(values=values))
         return amount

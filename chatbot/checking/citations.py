@@ -7,6 +7,7 @@ difference that changes the meaning counts (`contradictions`). A figure that is 
 converted or calculated from cited figures is supported. In doubt nothing is marked.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ from .wording import (
 )
 
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
+_TO_ONE = re.compile(r"\s?(?::|to)\s?1\s*")
 SNIPPET_CHARACTERS = 400
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
@@ -286,9 +288,10 @@ def _only_figure(clause: Clause, start: int, *, comma: bool) -> Amount | None:
         for amount in clause.amounts(clause.words, comma=comma)
         if amount.figure.start >= start and not amount.figure.year
     ]
-    if len(figures) != 1:
-        return None
-    return figures[0]
+    if len(figures) == 2 and _TO_ONE.fullmatch(clause.words, figures[0].end):
+        # "4.9 : 1".
+        return figures[0]
+    return figures[0] if len(figures) == 1 else None
 
 
 def _is_answered(

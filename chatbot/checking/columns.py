@@ -306,6 +306,8 @@ def _results(
             results[column, *formula] = result
     for key, left, right in pairs:
         for name, result in pair_results(claim, left, right):
+            if name == "yearly":
+                continue
             operation = "change" if name in ("increase", "decrease") else name
             results[(*key, operation)] = result
     alike: list[Amount] = []

@@ -23,7 +23,15 @@ _SURPLUS = pattern(r"\b{surplus}\b")
 _SHORTFALL = pattern(r"\b{shortfall}\b")
 _OTHER_BALANCE = pattern(r"\b{other_balance}\b")
 _OUTDOES = pattern(r"\b(?:(?P<more>{outdoes})|(?P<less>{trails}))\b")
-_SIDE = re.compile(r"[;:.!?](?=\s|$)|, (?=(?:and|but|while|whereas|so|which|with)\b)")
+_SIDE = re.compile(
+    r"[;.!?](?=\s|$)|:(?=\s)(?![^()]{0,60}\))"
+    r"|, (?=(?:and|but|while|whereas|so|which|with)\b)"
+)
+_PER_HUNDRED = re.compile(
+    r"\b(?P<count>\d{1,4}(?:\.\d)?) (?:[a-z]+ ){1,2}"
+    r"(?P<per>(?:per|to|for) (?:every )?100 )"
+)
+"""103 men per 100 women."""
 _STANDS_FOR = re.compile(r"^\s*(?:and |so )?(?:that|this|which|it)\b")
 _FIGURE = re.compile(r"\s(?:\W{0,3}\d|an? |half\b|one\b|two\b|three\b|twice\b)")
 _DIGITS = re.compile(r"\d+")
@@ -47,6 +55,15 @@ class _Compared(NamedTuple):
     row: PassageRow
     keys: frozenset[str]
     flow: int
+
+    def is_named(self, named: Sequence[Amount]) -> bool:
+        """Return whether it is one of the figures of a sentence."""
+        own = self.row.amount
+        return any(one.agrees(own) and one.shares_year(own) for one in named)
+
+    def is_of(self, sentence: str) -> bool:
+        """Return whether a sentence names its year."""
+        return all(str(year) in sentence for year in self.row.amount.years)
 
 
 def flow_of(words: str) -> int:
@@ -80,10 +97,15 @@ def wrong_comparisons(
 
     ``named``: the figures of the sentence.
     """
-    compared = list(_named_rows(named, cited))
+    rows = list(_compared_rows(cited))
+    compared = [one for one in rows if one.is_named(named)]
     balance = balance_of(sentence)
     if balance:
-        yield from _wrong_balance(sentence, balance, compared)
+        stated = [one for one in compared if one.flow]
+        # "It ran a surplus of $810 million in 2018" names none of them.
+        flows = stated or [one for one in rows if one.flow and one.is_of(sentence)]
+        if stated or len(flows) == 2:
+            yield from _wrong_balance(sentence, balance, flows)
     for pivot in _pivots(sentence):
         before = lowered(sentence[: pivot.start])
         left = _SIDE.split(before)[-1]
@@ -97,18 +119,12 @@ def wrong_comparisons(
             yield Defect("direction", pivot.word)
 
 
-def _named_rows(
-    named: Sequence[Amount], cited: Sequence[Evidence]
-) -> Iterator[_Compared]:
-    """Yield the rows whose figures a sentence names."""
+def _compared_rows(cited: Sequence[Evidence]) -> Iterator[_Compared]:
+    """Yield the rows of passages."""
     for source in cited:
         title = keys_of(_DIGITS.sub("", source.where.partition("\n")[0]))
         title = frozenset(map(beginning, title))
         for row in source.rows[: int(BOUNDS["rows"])]:
-            if not any(
-                one.agrees(row.amount) and one.shares_year(row.amount) for one in named
-            ):
-                continue
             years = {str(year) for year in row.amount.years}
             of_row = row.label | keys_of(row.heading)
             yield _Compared(row, of_row | title | years, _flow(of_row))
@@ -148,6 +164,9 @@ def _pivots(sentence: str) -> Iterator[_Pivot]:
         sign = 1 if match["more"] else -1
         is_open = text.lower().endswith(("ahead", "behind"))
         yield _Pivot(match.start(), match.end(), sign, text, not is_open)
+    for match in _PER_HUNDRED.finditer(lower):
+        sign = 1 if float(match["count"]) > 100 else -1
+        yield _Pivot(match.start("per"), match.end(), sign, match["count"], True)
     for number, match in enumerate(words):
         if match[0] != "than" or _FIGURE.match(lower, match.end()):
             # "More than half" compares nothing.
