@@ -153,5 +153,11 @@ def card_of(figures: Sequence[ReportedFigure]) -> AnswerCard:
         kind = "value"
     elif len({year_of(one) for one in figures}) > 1 and len(of_one) < len(figures):
         kind = "series"
+        order = list(dict.fromkeys((one.subject, one.indicator) for one in figures))
+        places = {key: place for place, key in enumerate(order)}
+        figures = sorted(
+            figures,
+            key=lambda one: (places[one.subject, one.indicator], year_of(one)),
+        )
     indicators = tuple(dict.fromkeys(one.indicator for one in figures))
     return AnswerCard(kind, indicators, tuple(figures))

@@ -243,7 +243,9 @@ class FigureQueries:
         query = FigureQuery.model_construct(
             subjects=tuple(subjects), steps=tuple(steps)
         )
-        return query, self._table(query, columns, rows, None)
+        chosen = {year for _, year in columns}
+        shared = chosen.pop() if len(chosen) == 1 and len(rows) > 1 else None
+        return query, self._table(query, columns, rows, shared)
 
     def over_years(
         self,

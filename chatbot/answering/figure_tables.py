@@ -103,6 +103,12 @@ class IndicatorFigures:
         return {one.unit for figures in self.by_subject.values() for one in figures}
 
     @property
+    def newest_year(self) -> int:
+        """The newest year of its figures, 0 without any."""
+        figures = [one for of_one in self.by_subject.values() for one in of_one]
+        return max(map(year_of, figures), default=0)
+
+    @property
     def is_amount(self) -> bool:
         """Whether it is neither a share nor a rate of something."""
         if not self.by_subject or " per " in f" {self.name} ":

@@ -10,9 +10,9 @@ from ..domain import DocumentRecord, ReportedFigure, Scope
 from ..domain.protocols import Passages
 from ..domain.scope import Values
 from ..domain.tables import Texts
-from ..questions.reading import COUNTRY, HEADING_NUMBER, OF_A_REPORT
+from ..questions.reading import COUNTRY, HEADING_NUMBER
 from ..questions.sides import DOCUMENT
-from ..search.further import first_questions
+from ..search.further import first_questions, is_asked_about
 from .figure_tables import FigureTables
 
 MAX_PASSAGES = 1_000
@@ -50,9 +50,10 @@ def guide(
     figures = [
         figure for one in measured if (figure := one.newest(subject)) is not None
     ]
-    headings = [figure.heading for figure in figures] + [
-        chunk.heading for chunk in chunks
-    ]
+    headings = [figure.heading for figure in figures]
+    headings += [chunk.heading for chunk in chunks]
+    # What the columns of a table measure, whose rows may be times.
+    headings += tables.indicators(scope)
     questions = first_questions(
         record.title, record.metadata.get(COUNTRY), headings, language
     )
@@ -88,7 +89,7 @@ def shared_chapters(
     shared = [
         name
         for name, of in passages.items()
-        if 2 * len(set(of)) > len(sample) and name and not OF_A_REPORT.fullmatch(name)
+        if 2 * len(set(of)) > len(sample) and is_asked_about(name)
     ]
     return sorted(shared, key=lambda name: -len(passages[name]))
 

@@ -8,7 +8,7 @@ them apart inside the table, never by its whole path of headings.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, partial
@@ -32,7 +32,14 @@ from ..search.weights import read_weight
 from .figure_tables import FigureTables, IndicatorFigures
 from .turn import Turn
 
-__all__ = ["AskedFigures", "AskedWords", "FoundTables", "RowFigures", "RowReader"]
+__all__ = [
+    "AskedFigures",
+    "AskedWords",
+    "FoundTables",
+    "RowFigures",
+    "RowReader",
+    "month_named",
+]
 
 PASSAGES = int(read_weight("cells.passages"))
 ROWS = int(read_weight("cells.rows"))
@@ -43,6 +50,8 @@ MOST_CELLS = int(read_weight("cells.cells"))
 SHARED = read_weight("cells.shared")
 SUM_TOLERANCE = Decimal(str(read_weight("cells.sum")))
 ROWS_OF_SUM = int(read_weight("cells.rows_of_sum"))
+MONTH = "month"
+"""Ends the terms of months."""
 _SAYS_NOTHING = NEUTRAL_WORDS.union(SHARE_WORDS, *STOP_WORDS.values())
 _LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
 _ASIDE = re.compile(r"\([^()]*\)")
@@ -72,6 +81,11 @@ class AskedWords:
     def wants_share(self) -> bool:
         """Whether a share is asked for: "What percentage of ..."."""
         return not SHARE_WORDS.isdisjoint(self.text.lower().split())
+
+    @property
+    def months(self) -> Words:
+        """The months among the words that say what is asked."""
+        return _months_of(self.words)
 
     def within(self, *texts: str) -> Words:
         """Return the words that say what is asked and that the texts have."""
@@ -239,7 +253,24 @@ def _month(word: str) -> str:
 
 def _month_term(number: int) -> str:
     # The number first: two terms that begin alike are taken for one word.
-    return f"{number:02}month"
+    return f"{number:02}{MONTH}"
+
+
+def _months_of(terms: Iterable[str]) -> Words:
+    return frozenset(
+        term for term in terms if term.endswith(MONTH) and term[:2].isdecimal()
+    )
+
+
+def month_named(text: str) -> str:
+    """Return the first month that a text names, as it is written there; "" without
+    one.
+    """
+    for word in LETTERS_PATTERN.finditer(text):
+        if _month(word[0]):
+            return word[0]
+    in_digits = MONTH_IN_DIGITS.search(text)
+    return in_digits[0] if in_digits else ""
 
 
 def written(figure: ReportedFigure) -> str:
@@ -288,8 +319,8 @@ class RowReader:
         text = turn.reading.text
         terms = partial(_terms, analyzer_for(text, self.language).terms)
         topic = topic_of_figures(text) if is_of_rows else text
-        words: set[str] = set()
-        for word in TERM_PATTERN.findall(topic):
+        words = set(_months_of(terms(topic)))
+        for word in TERM_PATTERN.findall(MONTH_IN_DIGITS.sub(r"\1", topic)):
             if _month(word) or word.lower() not in _SAYS_NOTHING:
                 words.update(terms(word))
         years = turn.reading.figure_years
@@ -383,6 +414,32 @@ class RowReader:
         if any(_is_rival(asked, cell, first) for _, cell in cells[1:]):
             return []
         return cells
+
+    def nearest_month(
+        self, asked: AskedWords, tables: Sequence[RowFigures]
+    ) -> tuple[RowFigures, AskedFigures] | None:
+        """Return the cell of the month nearest to the one that a question asks for, of
+        a table that lacks nothing else of it; None where there is none.
+        """
+        if len(asked.months) != 1:
+            return None
+        (month,) = asked.months
+        months = [_months_of(asked.terms(table.about)) for table in tables]
+        others = sorted(
+            frozenset().union(*months),
+            key=lambda other: abs(int(other[:2]) - int(month[:2])),
+        )
+        for other in others:
+            nearer = replace(
+                asked,
+                words=asked.words - asked.months | {other},
+                every=asked.every - asked.months | {other},
+            )
+            for table, of_table in zip(tables, months, strict=True):
+                cell = _cell(nearer, table) if other in of_table else None
+                if cell is not None and not cell.lacking:
+                    return table, cell
+        return None
 
     def tell(
         self,

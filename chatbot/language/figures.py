@@ -49,6 +49,7 @@ MONTHS = {
 }
 MONTH_IN_DIGITS = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])\b")
 """A year and its month: 2024-04, also of a day."""
+_QUARTER = re.compile(r"[qt][1-4]")
 GAP = "\u202f"
 """Replaces every space that keeps the digits of one number together."""
 _ALIKE = {
@@ -132,6 +133,16 @@ def month_names(text: str, years: Collection[str]) -> str:
         if not years or year in years:
             months.add(int(month))
     return " ".join(name for name, month in MONTHS.items() if month in months)
+
+
+def is_time(text: str) -> bool:
+    """Return whether a text is a date, a month, a quarter or a year and says nothing
+    else: "2024-05", "May 2024", "Q1".
+    """
+    words = re.findall(r"\w+", text.lower())
+    return all(
+        word.isdecimal() or word in MONTHS or _QUARTER.fullmatch(word) for word in words
+    )
 
 
 def unify_signs(text: str) -> str:

@@ -27,6 +27,7 @@ _SUPERLATIVE, _LOWEST, _SERIES = (
     pattern(r"\b{lowest}\b"),
     pattern("{series}"),
 )
+_LAST_YEARS = pattern(r"\b(?:last|past|latest|recent)\W+(?P<count>\w+)\W+years\b")
 _WHICH_THING = pattern(r"^\W*(?:which|what)\W+(?P<thing>\w+)")
 _WISH = pattern(r"\b{wish}\b")
 _WORST = pattern(r"\bworst\b")
@@ -99,7 +100,7 @@ class Request:
     what kind it is.
 
     ``most``: how many of a ranking, 0 = not said. ``average``: of an aggregate, else
-    the total.
+    the total. ``last``: how many years of a series, the newest ones; 0 = all.
     """
 
     kind: Kind
@@ -108,6 +109,7 @@ class Request:
     most: int = 0
     bound: Bound | None = None
     average: bool = True
+    last: int = 0
 
 
 def asks_for_prose(text: str) -> bool:
@@ -168,7 +170,9 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         bound = bound or _sign(plain)
     topic = _topic(plain, bound)
     if kind not in OF_ALL:
-        return Request(kind, topic)
+        counted = _LAST_YEARS.search(plain)
+        last = number_of(counted["count"]) if counted else 0
+        return Request(kind, topic, last=last)
     ranks = [
         int(min(number.values))
         for number in _numbers(plain)

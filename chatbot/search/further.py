@@ -9,6 +9,7 @@ from ..domain import Chunk, Scope, SearchHit
 from ..domain.protocols import Catalog
 from ..domain.scope import Value, Values
 from ..language.countries import country_code
+from ..language.figures import is_time
 from ..language.groups import usual_groups
 from ..language.words import ENGLISH, speaking
 from ..questions.reading import (
@@ -58,11 +59,7 @@ def further_questions(
     if not about:
         return []
     more: list[Further] = []
-    if (
-        country is not None
-        and isinstance(year, int)
-        and not OF_A_REPORT.fullmatch(about)
-    ):
+    if country is not None and isinstance(year, int) and is_asked_about(about):
         of_country = _within(scope, COUNTRY, country)
         edition = _other(YEAR, year, of_country, about, catalog, search)
         if edition is not None:
@@ -100,10 +97,16 @@ def _other_headings(hits: Sequence[SearchHit], cited: Chunk) -> list[str]:
     others = [
         one
         for one in headings
-        if one and one.casefold() != about.casefold() and not OF_A_REPORT.fullmatch(one)
+        if is_asked_about(one) and one.casefold() != about.casefold()
     ]
     others.sort(key=lambda heading: DASH in heading or len(heading.split()) > FEW_WORDS)
     return others
+
+
+def is_asked_about(heading: str) -> bool:
+    """Return whether a heading names something: no part of any report, and no time."""
+    has_time = any(map(is_time, heading.split(", ")))
+    return not (has_time or OF_A_REPORT.fullmatch(heading))
 
 
 def _of_edition(heading: str, country: Value, year: Value, *, in_english: bool) -> str:
@@ -136,10 +139,7 @@ def first_questions(
         for one in dict.fromkeys(
             HEADING_NUMBER.sub("", heading) for heading in headings
         )
-        if one
-        and DASH not in one
-        and len(one.split()) <= FEW_WORDS
-        and not OF_A_REPORT.fullmatch(one)
+        if DASH not in one and len(one.split()) <= FEW_WORDS and is_asked_about(one)
     ]
     others = (
         _question(title, country, one, in_english=language == ENGLISH)

@@ -127,3 +127,16 @@ def test_a_computed_cell_has_its_result_and_what_it_is_from() -> None:
     assert card is not None
     assert (card.kind, card.result, card.how) == ("computed", "7.7%", "7.7% - 4.5%")
     assert [one.text for one in card.figures] == ["7.7%", "4.5%"]
+
+
+def test_a_series_runs_forward_in_time() -> None:
+    newest = figure("4.5%")
+    before = figure("7.7%", year=2023)
+    other = figure("9%", subject="Mali")
+    card = stated_card(
+        "Kenya had 4.5% (2024) [1], after 7.7% (2023) [1]; Mali 9% (2024) [1].",
+        [newest, other, before],
+        CITED,
+    )
+    assert card is not None
+    assert (card.kind, card.figures) == ("series", (before, newest, other))

@@ -306,6 +306,21 @@ class TestWhatIsSaid:
             "5.6% (2022) [1] |"
         )
 
+    def test_the_last_years_are_counted_from_the_newest(self) -> None:
+        text = said(Request("series", "unemployment rate", last=2), JOBS, ["Kenya"])
+        assert "2020" not in text.partition("\n\nThe last")[0]
+        assert text.endswith("\n\nThe last 2 years: 2021 to 2022, the newest here.")
+
+    def test_words_that_say_what_to_do_are_no_thing_of_a_list(self) -> None:
+        figures = [*JOBS, figure("Kenya", "Public debt", "60", 2022, 2023)]
+        topic = "Compare: unemployment rate, public debt in a table"
+        found = tables(*figures).compile(topic, EVERYWHERE)
+        assert [one.name for one in found] == ["Unemployment rate", "Public debt"]
+        alone = tables(*figures).compile(
+            "Compare, unemployment rate, public debt", EVERYWHERE
+        )
+        assert [one.name for one in alone] == ["Unemployment rate", "Public debt"]
+
     def test_a_year_that_is_asked_and_missing_is_shown(self) -> None:
         text = said(
             Request("series", "unemployment rate"),

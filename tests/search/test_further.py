@@ -1,8 +1,10 @@
 """Questions to go on with: their wording, and which headings go first."""
 
+import pytest
+
 from chatbot.domain import Chunk, Scope, SearchHit
 from chatbot.domain.scope import Value
-from chatbot.search.further import further_questions
+from chatbot.search.further import first_questions, further_questions
 from tests.questions.reports import Reports
 
 ABOUT: dict[str, Value] = {"country_name": "Philippines", "year": 2023}
@@ -76,6 +78,15 @@ def test_what_any_report_has_is_not_asked_about() -> None:
     assert (
         asked("Background", "Executive Summary", "Elections", "Annex 2: Notes") == only
     )
+
+
+@pytest.mark.parametrize("time", ["2024-05", "May 2024", "Q1", "Kenya, 2024"])
+def test_a_time_is_not_asked_about(time: str) -> None:
+    """It was: "Compare Yemen and Jordan: 2024-05"."""
+    only = ["What are the Philippines' elections?"]
+    assert asked(time, time, "2024-06", "Elections") == only
+    first = first_questions("Cash", "Yemen", [time, "USD paid"], "en")
+    assert first == ["What is “Cash” about?", "What is Yemen's USD paid?"]
 
 
 def test_a_neighbour_is_compared_and_the_same_chapter_asked_about() -> None:

@@ -19,7 +19,7 @@ from ...domain.figure_query import (
 )
 from ...domain.figures import GlossaryEntry, indicator_name
 from ...domain.protocols import Catalog, Passages
-from ...domain.scope import Condition, Reading, Values
+from ...domain.scope import Condition, Range, Reading, Values
 from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.country_names import country_key
 from ...language.detection import analyzer_for
@@ -54,6 +54,7 @@ from ...questions.reading import (
     editions,
     in_a_sentence,
     is_plural,
+    list_in_words,
     remove_names,
     values_of,
 )
@@ -78,7 +79,14 @@ from ..figure_sentences import in_words, numbered, over_years, side_by_side
 from ..figure_steps import in_unit
 from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import MOST_COLUMNS, Rendered, lacking
-from ..table_rows import AskedWords, FoundTables, RowFigures, RowReader
+from ..table_rows import (
+    AskedFigures,
+    AskedWords,
+    FoundTables,
+    RowFigures,
+    RowReader,
+    month_named,
+)
 from ..turn import Turn
 from ..word_sets import WordSets
 
@@ -423,11 +431,19 @@ class FigureTool:
             if len(years) == 1 and isinstance(years[0], Values):
                 # One year is no series: the others are asked for, too.
                 years = ()
+            note = ""
+            if request.last > 1 and not years:
+                newest = max(one.newest_year for one in measured)
+                first = newest - request.last + 1
+                years = [Range(first, newest)]
+                text = "The last {number} years: {first} to {last}, the newest here."
+                note = say(text, number=request.last, first=first, last=newest)
             table = self.queries.over_years(measured, subjects, years)
             if not subjects and len(table.rows) > MOST_COLUMNS:
                 # Nobody can read the lines of all of them.
                 return None
-            return _rendered(table, over_years(table, say), say)
+            text = "\n\n".join(filter(None, [over_years(table, say), note]))
+            return _rendered(table, text, say)
         if request.kind not in OF_ALL:
             _, table = self.queries.tabulate(measured, subjects, years, same_year=True)
             return _rendered(table, side_by_side(table, say), say)
@@ -505,7 +521,8 @@ class FigureTool:
                 return None
             asked = every
             found = replace(rows.find(turn, every), near=[])
-        for table, cell in rows.cells(asked, found.whole + found.near):
+        cells = rows.cells(asked, found.whole + found.near)
+        for table, cell in cells:
             text = rows.tell(asked, table, cell.figures, turn.say)
             line = table.line_of(cell.figures[0])
             # A row of "2024-04" tells of April.
@@ -514,11 +531,20 @@ class FigureTool:
             unused = UnusedWords(turn.judge)
             if cell.lacking and unused.of_figures(turn.reading, told, text):
                 return None
-            cells = figures_of(table.chunk)
-            stated = [one for one in cells if table.of_row(one) in cell.figures]
+            of_chunk = figures_of(table.chunk)
+            stated = [one for one in of_chunk if table.of_row(one) in cell.figures]
             card = card_of(stated) if stated else None
-            return Rendered(turn.say, [table.chunk.id], text, told, card)
-        return None
+            rendered = Rendered(turn.say, [table.chunk.id], text, told, card)
+            _add_contradictions(rendered, cells)
+            return rendered
+        nearest = None if cells else rows.nearest_month(asked, found.near)
+        if nearest is None:
+            return None
+        table, cell = nearest
+        answer = rows.tell(asked, table, cell.figures, turn.say)
+        text = turn.say("The nearest: {answer}", answer=answer)
+        missing = (month_named(turn.reading.text),)
+        return Rendered(turn.say, [table.chunk.id], text, unused=missing)
 
     def state(self, turn: Turn, passage: Passage) -> str:
         """Return the one figure of a quoted passage that the question surely means, as
@@ -689,6 +715,35 @@ class FigureTool:
             self.tables.things, scope=turn.question.scope, request=turn.request
         )
         return sub_questions(turn.reading, things, most)
+
+
+def _add_contradictions(
+    rendered: Rendered, cells: Sequence[tuple[RowFigures, AskedFigures]]
+) -> None:
+    """Name what other documents give for the first of these cells, of the same time."""
+    (table, first), *others = cells
+    figure = first.figures[0]
+    given = {figure.value: ""}
+    for other, cell in others:
+        stated = cell.figures[0]
+        if cell.lacking or stated.value in given:
+            continue
+        if other.chunk.year == table.chunk.year and _has_one_name(stated, figure):
+            given[stated.value] = rendered.cite(stated)
+    say = rendered.say
+    values = list_in_words(list(given.values())[1:], say("and"), say(", "))
+    if values:
+        sentence, _, row = rendered.text.partition("\n\n")
+        note = say("Other reports give {values}.", values=values)
+        rendered.text = f"{sentence} {note}\n\n{row}".strip()
+
+
+def _has_one_name(figure: ReportedFigure, other: ReportedFigure) -> bool:
+    """Return whether two figures are of the same thing, unit and year."""
+    names = []
+    for one in (figure, other):
+        names.append((one.subject, one.indicator, one.unit, one.year))
+    return names[0] == names[1]
 
 
 def _dropped(

@@ -18,24 +18,21 @@ function missingCountry(question, { trace, citations }) {
   );
 }
 
-/** Offer the nearest year of which the closest passages have figures. */
+/** Offer the nearest of the years that the refusal says there are figures of. */
 function nearestYear(question, answer) {
-  const { trace, figures = [] } = answer;
   if (missingCountry(question, answer)) return null;
-  const asked = (trace?.understood?.figure_years ?? [])
+  const asked = (answer.trace?.understood?.figure_years ?? [])
     .flat()
     .map(Number)
     .find((year) => question.includes(String(year)));
-  if (!asked) return null;
-  const texts = (trace?.hits ?? []).slice(0, MAX_PASSAGES).map(({ text }) => text);
-  const named = texts.join(" ").match(/\b(?:19|20)\d\d\b/g) ?? [];
-  const years = [...figures.map(({ year }) => year), ...named.map(Number)].filter(
-    (year) => year && year !== asked,
-  );
+  const [refusal] = answer.response.split("\n\n");
+  const years = (refusal.match(/\b(?:19|20)\d\d\b/g) ?? [])
+    .map(Number)
+    .filter((year) => year !== asked);
   const [nearest] = years.toSorted(
-    (one, other) => Math.abs(one - asked) - Math.abs(other - asked) || other - one,
+    (one, other) => Math.abs(one - asked) - Math.abs(other - asked),
   );
-  return nearest
+  return asked && nearest
     ? {
         text: t("Ask for {year}", { year: nearest }),
         question: question.replace(String(asked), String(nearest)),

@@ -67,6 +67,7 @@ Table 2. Cases of fever by district and month (2023)
 | 2023 | 555 |
 """
 GRANTS = "Month,Grants,Families\n2024-03,30,7\n2024-04,40,9\n2024-05,50,11\n"
+WELLS = "Village,Year,Indicator,Value\nTolo,2024,Wells dug,{}\nMaru,2024,Wells dug,7\n"
 STAFF = """# Staff of the hospitals
 
 | | St Ann | Lowfield | Bridge Road |
@@ -112,6 +113,8 @@ def ask(
         "power.html": POWER,
         "fever.md": FEVER,
         "grants.csv": GRANTS,
+        "wells_a.csv": WELLS.format(12),
+        "wells_b.csv": WELLS.format(14),
         "staff.md": STAFF,
         "votes.html": VOTES,
         "pupils.md": PUPILS,
@@ -195,6 +198,28 @@ def test_no_cell_is_guessed(ask: Callable[[str], Answer], query: str) -> None:
         "Amber Hill",
     )
     assert not ask(query).response.startswith(begins)
+
+
+def test_what_other_documents_give_for_a_cell_is_named(
+    ask: Callable[[str], Answer],
+) -> None:
+    given = ask("How many wells were dug in Tolo?")
+    assert given.response.startswith(
+        "Tolo, wells dug: 12 (2024) [1]. Other reports give 14 (2024) [2].\n\n"
+    )
+    assert len({cited.hit.chunk.document_id for cited in given.citations}) == 2
+    assert given.card is not None
+    assert [figure.text for figure in given.card.figures] == ["12"]
+
+
+def test_the_nearest_month_stands_in_for_none_without_a_word(
+    ask: Callable[[str], Answer],
+) -> None:
+    given = ask("How many grants in September 2024?")
+    assert given.trace.unused == ("September",)
+    assert "The nearest: 2024-05, grants: 50 [1]." in given.response
+    assert not given.answered
+    assert given.card is None
 
 
 def test_without_a_row_the_total_is_meant(ask: Callable[[str], Answer]) -> None:
