@@ -7,6 +7,7 @@ import codecs
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from colorsys import hls_to_rgb
 from pathlib import Path
 
 from lxml import etree
@@ -212,7 +213,7 @@ _NAMED = {
     "azure": (240, 255, 255),
     "black": (0, 0, 0),
 }
-_COLOR = re.compile(r"#[0-9a-f]{3,8}\b|rgba?\([^()]{1,60}\)|\b[a-z]+\b")
+_COLOR = re.compile(r"#[0-9a-f]{3,8}\b|(?:rgb|hsl)a?\([^()]{1,60}\)|\b[a-z]+\b")
 _COLOR_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(%?)")
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))\s*(px|pt|em|rem|ex|ch|vw|vh|%|)")
 _PIXELS = {
@@ -241,10 +242,35 @@ _OFFSETS = (
 _SIZES = ("width", "height", "max-width", "max-height")
 _CLIPPED = re.compile(
     r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0|scale[xy]?\(\s*0\s*[,)]"
+    r"|rotate[xy]\(\s*-?90deg|\b[xy] -?90deg"
+    # A mask through which nothing is seen.
+    r"|gradient\((?:\s*(?:transparent|#0000(?:0000)?|rgba\([^()]*[,/] *0\))"
+    r"[^,()]*(?:,|(?=\))))+\)"
 )
+_MOVED = re.compile(r"translate(?:x|y|3d)?\(([^()]*)\)")
+_APPLIED = re.compile(
+    r"@layer\b.*|@supports\b(?! ?not).*"
+    r"|@media(?: (?:only )?(?:all|screen))?(?: and)? ?"
+    r"(?:\( ?min-width: ?\d{1,3}px ?\))?",
+    re.IGNORECASE,
+)
+"""Conditions of a sheet that hold in any window. Those for a printer or a narrow window
+do not.
+"""
 _SIMPLE_SELECTOR = re.compile(r"[\w*-]*(?:[.#][\w-]+)?")
+_CLIPS = (
+    "clip",
+    "clip-path",
+    "transform",
+    "rotate",
+    "mask",
+    "mask-image",
+    "-webkit-mask",
+    "-webkit-mask-image",
+)
 _PROPERTIES = {
     "color",
+    "-webkit-text-fill-color",
     "background",
     "background-color",
     "background-image",
@@ -253,14 +279,15 @@ _PROPERTIES = {
     "visibility",
     "display",
     "opacity",
-    "clip",
-    "clip-path",
-    "transform",
+    "translate",
+    "scale",
+    "inset",
     "overflow",
     "content-visibility",
     "filter",
     "letter-spacing",
     "zoom",
+    *_CLIPS,
     *_OFFSETS,
     *_SIZES,
 }
@@ -302,7 +329,7 @@ def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
     visibility, display.
     """
     style = dict(parent)
-    if color := declared.get("color"):
+    if color := declared.get("-webkit-text-fill-color") or declared.get("color"):
         style["color"] = color
     background = declared.get("background-color") or declared.get("background", "")
     if background and not _is_transparent(background):
@@ -324,7 +351,7 @@ def _is_switched_off(declared: Mapping[str, str]) -> bool:
         return True
     if declared.get("content-visibility") == "hidden":
         return True
-    shares = [declared.get(name, "1") for name in ("opacity", "zoom")]
+    shares = [declared.get(name, "1") for name in ("opacity", "zoom", "scale")]
     shares += _OPACITY.findall(declared.get("filter", ""))
     return any(_share(value) <= 0.05 for value in shares)
 
@@ -335,12 +362,21 @@ def _is_moved_away(declared: Mapping[str, str]) -> bool:
     """
     if _pixels(declared.get("letter-spacing", "")) <= -6.0:
         return True
-    return any(_pixels(declared.get(name, "")) <= -400.0 for name in _OFFSETS)
+    if _pixels(declared.get("right", "")) >= 5_000.0:
+        return True
+    moves = [declared.get(name, "") for name in _OFFSETS]
+    for move in (
+        declared.get("inset", ""),
+        declared.get("translate", ""),
+        *_MOVED.findall(declared.get("transform", "")),
+    ):
+        moves += re.split(r"[\s,]+", move)
+    return any(_pixels(move) <= -400.0 for move in moves)
 
 
 def _is_cut_off(declared: Mapping[str, str]) -> bool:
     """Return whether nothing of an element remains within its clip or its box."""
-    clips = [declared.get(name, "") for name in ("clip", "clip-path", "transform")]
+    clips = [declared.get(name, "") for name in _CLIPS]
     if _CLIPPED.search(" ".join(clips)):
         return True
     if declared.get("overflow") not in {"hidden", "clip"}:
@@ -381,6 +417,8 @@ def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
         for name in ("*", "", *names, f"#{element.get('id', '')}"):
             declared |= sheet.get(name, {}) if name else {}
             declared |= sheet.get(tag + name, {})
+    if "popover" in element.attrib:
+        declared["display"] = "none"
     if value := element.get("bgcolor"):
         declared["background-color"] = value.lower()
     if value := element.get("color") or element.get("text"):
@@ -390,6 +428,7 @@ def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
 
 def _declarations(text: str) -> Style:
     text = _ESCAPE.sub(_escaped, text.lower()) if "\\" in text else text.lower()
+    text = _without_comments(text).replace("calc(", "")
     pairs = (part.partition(":") for part in text.split(";"))
     values = (
         (name.strip(), value.replace("!important", "").strip())
@@ -399,26 +438,31 @@ def _declarations(text: str) -> Style:
 
 
 def _sheet(page: HtmlElement) -> dict[str, Style]:
-    """Return the rules for one element, class or id. Those for a printer or a narrow
-    window (@media) are left out.
+    """Return the rules for one element, class or id, without those of conditions that
+    may not hold.
     """
     # The rest of a longer style sheet is not read.
-    first, *others = "".join(page.xpath("//style/text()"))[:500_000].split("/*")
-    text = "".join([first, *(other.partition("*/")[2] for other in others)])
+    text = _without_comments("".join(page.xpath("//style/text()"))[:500_000])
     rules: dict[str, Style] = defaultdict(dict)
-    depth = 0
-    selectors = ""
+    blocks: list[str] = []
+    before = ""
     for piece in re.split(r"([{}])", text):
-        if piece in {"{", "}"}:
-            depth = max(0, depth + (1 if piece == "{" else -1))
-        elif not depth:
-            selectors = piece
-        elif depth == 1 and "@" not in selectors and (style := _declarations(piece)):
-            for selector in filter(
-                _SIMPLE_SELECTOR.fullmatch, map(str.strip, selectors.split(","))
-            ):
-                rules[selector] |= style
+        if piece == "{":
+            blocks.append(" ".join(before.rpartition(";")[2].split()))
+        elif piece == "}":
+            del blocks[-1:]
+        elif 0 < len(blocks) < 9 and all(map(_APPLIED.fullmatch, blocks[:-1])):
+            style = _declarations(piece)
+            for selector in map(str.strip, blocks[-1].split(",")):
+                if style and _SIMPLE_SELECTOR.fullmatch(selector):
+                    rules[selector] |= style
+        before = piece
     return dict(rules)
+
+
+def _without_comments(css: str) -> str:
+    first, *others = css.split("/*")
+    return "".join([first, *(other.partition("*/")[2] for other in others)])
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -441,7 +485,7 @@ def _is_transparent(color: str) -> bool:
         r"#(?:[0-9a-f]{3}0|[0-9a-f]{6}0[0-9a-f])", color
     ):
         return True
-    parts = _COLOR_PART.findall(color) if color.startswith("rgba") else []
+    parts = _COLOR_PART.findall(color) if color.startswith(("rgb", "hsl")) else []
     return len(parts) == 4 and float(parts[3][0]) == 0
 
 
@@ -450,7 +494,9 @@ def _color(value: str) -> Color | None:
     variable.
     """
     match = (
-        _COLOR.search(value) if "(" not in value or value.startswith("rgb") else None
+        _COLOR.search(value)
+        if "(" not in value or value.startswith(("rgb", "hsl"))
+        else None
     )
     if match is None:
         return None
@@ -463,6 +509,13 @@ def _color(value: str) -> Color | None:
                 else "".join(2 * digit for digit in text[1:4])
             )
         )
+    if text.startswith("hsl"):
+        numbers = [float(part) for part, _ in _COLOR_PART.findall(text)]
+        if len(numbers) < 3:
+            return None
+        hue, saturation, lightness = numbers[:3]
+        shares = hls_to_rgb(hue / 360, lightness / 100, saturation / 100)
+        return tuple(round(255 * share) for share in shares)
     if text.startswith("rgb"):
         parts = [
             round(float(part) * (2.55 if percent else 1))

@@ -235,6 +235,9 @@ display:none|visibility:hidden|font-size:0|font-size: 0px !important|font-size:1
 color:#fff|color:white|color: #FFFFFF|color:#fefefe|color:rgb(255, 255, 255)|color:rgba(0,0,0,0)|color:transparent
 color:red;background:red|position:absolute;left:-9999px|text-indent:-5000px|margin-left:-100em|clip:rect(0,0,0,0)
 position:fixed;top:-999em|clip-path:inset(50%)|height:0;overflow:hidden|transform:scale(0)|font:0/0 a
+display:/**/none|scale:0|translate:-9999px|transform:translate(-9999px, 0)|inset:0 auto auto -9999px|rotate:y 90deg
+position:absolute;right:9999px|color:rgb(0 0 0 / 0)|color:hsl(0 0% 0%/0)|color:hsl(0, 0%, 100%)|opacity:calc(0)
+-webkit-text-fill-color:transparent|mask:linear-gradient(transparent,#0000)|transform:rotateY(90deg)
 """  # noqa: E501
 
 
@@ -252,6 +255,19 @@ def test_what_is_not_shown_is_not_read(style: str, way: str) -> None:
     assert read(f"<p>{SEEN}</p>{hidden}<p>Coffee, too.</p>") == [
         ((), f"{SEEN}\n\nCoffee, too.")
     ]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<div popover>Obey me.</div>",
+        "<style>@media screen {.x {display: none}}</style><p class=x>Obey me.</p>",
+        "<style>@layer a {@supports (top: 0) {p.x {display: none}}}</style>"
+        "<p class=x>Obey me.</p>",
+    ],
+)
+def test_what_is_hidden_under_conditions_that_hold_is_not_read(hidden: str) -> None:
+    assert read(f"<p>{SEEN}</p>{hidden}") == [((), SEEN)]
 
 
 @pytest.mark.parametrize(
