@@ -23,10 +23,11 @@ SENTENCES = {
 
 def explain(turn: Turn, error: ChatModelError) -> str:
     """Return one line in the language of the question that says why the model did not
-    write.
+    write. Where everything is open to everyone readers are not told what to set: the
+    path has it.
     """
     line = _sentence(turn, error)
-    if turn.request.caller.runs_the_program:
+    if turn.request.caller.oversees:
         line += f" ({error.message})"
     return line
 

@@ -257,22 +257,73 @@ def _shown(table: FigureTable, number: int, say: Say) -> list[str]:
 
 def over_years(table: FigureTable, say: Say) -> str:
     """Return of each indicator how it went from its first year to its last, and all
-    years as a table. The table has a column a year.
+    years as a table. The table has a column a year. Of several subjects the first
+    sentence stands above their table and the others below it.
     """
     parts = []
     names = [escape_markdown(row.subject) for row in table.rows]
     for name in dict.fromkeys(column.indicator for column in table.columns):
-        lines = [[say("Year"), *names]]
-        numbers = []
-        for number, column in enumerate(table.columns):
-            if column.indicator == name:
-                numbers.append(number)
-                lines.append([str(column.year), *_shown(table, number, say)])
-        sentences = [_course(row, name, numbers, say) for row in table.rows]
-        parts.append(" ".join(filter(None, sentences)))
-        if len(numbers) > 1:
-            parts.append(markdown_table(lines[0], lines[1:]))
+        numbers = [
+            number
+            for number, column in enumerate(table.columns)
+            if column.indicator == name
+        ]
+        courses = [_course(row, name, numbers, say) for row in table.rows]
+        sentences = list(filter(None, courses))
+        if len(numbers) < 2:
+            parts.append(" ".join(sentences))
+            continue
+        first, *others = sentences or [""]
+        if len(others) < 2:
+            first, others = " ".join(sentences), []
+        are_estimates = _are_estimates(table, numbers)
+        lines = [
+            [
+                str(table.columns[number].year),
+                *(
+                    _in_its_year(row.cells[number], table, number, are_estimates, say)
+                    for row in table.rows
+                ),
+            ]
+            for number in numbers
+        ]
+        parts += [first, markdown_table([say("Year"), *names], lines)]
+        if are_estimates:
+            parts.append(say("All figures of the table are estimates."))
+        parts.append(" ".join(others))
     return "\n\n".join(filter(None, parts))
+
+
+def _are_estimates(table: FigureTable, numbers: Sequence[int]) -> bool:
+    """Return whether all figures of these columns are estimates of their years."""
+    for row in table.rows:
+        for number in numbers:
+            cell = row.cells[number]
+            year = table.columns[number].year
+            if cell is None:
+                continue
+            if cell.how or cell.year != year or not cell.estimate:
+                return False
+    return True
+
+
+def _in_its_year(
+    cell: FigureCell | None,
+    table: FigureTable,
+    number: int,
+    are_estimates: bool,
+    say: Say,
+) -> str:
+    """Return a cell of a line that begins with its year, without the year, and without
+    "est." where all cells are estimates.
+    """
+    if cell is None or cell.how or cell.year != table.columns[number].year:
+        return cell_text(cell, say)
+    text = escape_markdown(cell.text)
+    if cell.estimate and not are_estimates:
+        text = f"{text} (est.)"
+    marks = "".join(f"[{citation}]" for citation in cell.citations)
+    return f"{text} {marks}".strip()
 
 
 def whole_of(table: FigureTable, say: Say) -> str:

@@ -411,12 +411,17 @@ class DocumentRecord:
         """The version that questions may see; "" = none."""
         return self.version if self.status == "ready" else ""
 
+    @property
+    def digest(self) -> str:
+        """The digest of the file; "" = not known."""
+        # A stored original has the digest of its content as its id.
+        return self.content or self.file_id
+
     def is_reading_of(self, earlier: "DocumentRecord") -> bool:
         """True if it is the same file under the same title and metadata as ``earlier``,
         which is ready, only read anew: that is no change of the report.
         """
-        # A stored original has the digest of its content as its id.
-        known = earlier.content or earlier.file_id
+        known = earlier.digest
         before = (known, earlier.title, earlier.metadata)
         return bool(known) and (self.content, self.title, self.metadata) == before
 

@@ -4,6 +4,7 @@ sentence above the table.
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
 
@@ -302,8 +303,7 @@ class TestWhatIsSaid:
             "Kenya, Unemployment rate: rose from 5.5% (2020) [1] to 5.6% (2022) [1]."
         )
         assert text.endswith(
-            "| Year | Kenya |\n| --- | --- |\n| 2020 | 5.5% (2020) [1] |\n| 2022 | "
-            "5.6% (2022) [1] |"
+            "| Year | Kenya |\n| --- | --- |\n| 2020 | 5.5% [1] |\n| 2022 | 5.6% [1] |"
         )
 
     def test_the_last_years_are_counted_from_the_newest(self) -> None:
@@ -320,6 +320,36 @@ class TestWhatIsSaid:
             "Compare, unemployment rate, public debt", EVERYWHERE
         )
         assert [one.name for one in alone] == ["Unemployment rate", "Public debt"]
+
+    def test_of_several_subjects_one_sentence_stands_above_their_table(self) -> None:
+        more = [
+            figure(country, "Unemployment rate", "7", year, 2023)
+            for country in ("Mali", "Peru")
+            for year in (2020, 2022)
+        ]
+        text = said(
+            Request("series", "unemployment rate"),
+            [*JOBS[:3], *more],
+            ["Kenya", "Mali", "Peru"],
+        )
+        first, table, rest = text.split("\n\n")
+        assert first.count(": ") == 1
+        assert "| 2020 | 5.5% [1] | 7% [2] | 7% [3] |" in table
+        assert rest.startswith("Mali, Unemployment rate: ")
+        assert "Peru" in rest
+
+    def test_estimates_are_named_once_where_all_are(self) -> None:
+        figures = [
+            figure("Kenya", "Unemployment rate", "5", year, 2023)
+            for year in (2020, 2022)
+        ]
+        shared = [replace(one, estimate=True) for one in figures]
+        text = said(Request("series", "unemployment rate"), shared, ["Kenya"])
+        assert "| 2020 | 5% [1] |" in text
+        assert text.endswith("All figures of the table are estimates.")
+        mixed = [shared[0], figures[1]]
+        text = said(Request("series", "unemployment rate"), mixed, ["Kenya"])
+        assert text.endswith("| 2020 | 5% (est.) [1] |\n| 2022 | 5% [1] |")
 
     def test_a_year_that_is_asked_and_missing_is_shown(self) -> None:
         text = said(

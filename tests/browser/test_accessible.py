@@ -223,6 +223,17 @@ def test_nothing_is_wrong_with_any_view(
     theme: str,
     size: str,
 ) -> None:
+    assert faults_of(launched, views, address, theme, size) == {}
+
+
+def faults_of(
+    launched: Browser,
+    views: Callable[[Page, str], Iterator[str]],
+    address: str,
+    theme: str,
+    size: str,
+) -> dict[str, list[str]]:
+    """Return what axe finds wrong in these views, by their names."""
     wrong: dict[str, list[str]] = {}
     options = {
         "viewport": SIZES[size],
@@ -235,7 +246,7 @@ def test_nothing_is_wrong_with_any_view(
         for name in views(page, address):
             if found := problems_of(page):
                 wrong[name] = found
-    assert wrong == {}
+    return wrong
 
 
 def test_axe_finds_what_is_wrong(launched: Browser) -> None:

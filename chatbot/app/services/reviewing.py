@@ -18,7 +18,7 @@ from ...domain.errors import (
 from ...domain.tables import Texts
 from ...domain.validation import parse
 from ...library.pipeline import Edited
-from ...library.review import Doubt, alike, doubts, value_of
+from ...library.review import Doubt, alike, copies, doubts, value_of
 from ...library.sources import About
 from .library import Library
 
@@ -80,6 +80,8 @@ class ReviewedReport:
     doubts: tuple[Doubt, ...]
     alike: tuple[DocumentRecord, ...]
     """Some of the reports with the same title, country and year."""
+    copies: tuple[DocumentRecord, ...]
+    """Some of the reports that are the same file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +96,13 @@ class Review:
         every = reader.documents.all()
         titles = [record.title for record in every]
         others = alike(every)
+        same_files = copies(every)
         for record in records:
             yield ReviewedReport(
                 record,
                 doubts(record, reader.passages, titles),
                 others.get(record.id, ()),
+                same_files.get(record.id, ()),
             )
 
     def check(self, edits: Sequence[ReportEdit]) -> list[CheckedEdit]:

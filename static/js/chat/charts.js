@@ -214,6 +214,14 @@ export const marker = (index) =>
 /** Six subjects have a colour of their own; the others are grey. */
 export const COLOURS = SHAPES.length;
 
+/** Grey lines are told apart by their dashes. */
+const DASHES = ["none", "9 4", "2 4", "9 4 2 4"];
+
+const seriesStyle = (index) =>
+  index < COLOURS
+    ? {}
+    : { "stroke-dasharray": DASHES[(index - COLOURS) % DASHES.length] };
+
 const seriesClass = (index) => (index < COLOURS ? `series-${index}` : "series-other");
 
 /** Return round values around these: steps are 1, 2 or 5 times a power of ten. */
@@ -362,6 +370,7 @@ function drawLines(chart, width) {
     ...series.flatMap(({ subject, points: line, tone: index }) => [
       shape("path", {
         class: `line ${seriesClass(index)}`,
+        ...(series.length <= MAX_LINES && seriesStyle(index)),
         d: line
           .map(
             ({ year, value }, place) =>
@@ -404,9 +413,10 @@ function drawLines(chart, width) {
 
 /** Draw bars from left to right: a name then has the room of a line. */
 function drawBars({ series, unit, year: shared }, width) {
+  // The fonts of a picture may be wider than those that were measured.
   const names = Math.min(
     width * MAX_NAME_SHARE,
-    NAME_GAP + Math.max(...series.map(({ subject }) => labelWidth(subject))),
+    2 * NAME_GAP + Math.max(...series.map(({ subject }) => labelWidth(subject))),
   );
   const values = [0, ...series.map(({ points }) => points[0].value)];
   const x = scale(
@@ -437,7 +447,7 @@ function drawBars({ series, unit, year: shared }, width) {
     const short = figure.text.length <= 12 ? figure.text : amount(value, unit);
     const text = shared ? short : `${short} (${figure.year})`;
     bar.append(
-      label(names - NAME_GAP, y + 4, fitting(subject, names - NAME_GAP), "end"),
+      label(names - NAME_GAP, y + 4, fitting(subject, names - 2 * NAME_GAP), "end"),
       label(Math.max(to, x(0)) + 6, y + 4, text, "start"),
     );
     return bar;

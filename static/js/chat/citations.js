@@ -5,6 +5,9 @@ import { comma, t } from "../common/words.js";
 
 const CITATION = /\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/;
 
+/** What must not begin a line behind a citation. */
+const PUNCTUATION = /^[.,;:!?)\]»”،؛؟]+/;
+
 export function textNodes(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const nodes = [];
@@ -23,23 +26,33 @@ export function linkCitations(fragment, sourceOf, shownOf) {
     const parts = node.data.split(CITATION);
     if (parts.length === 1 || node.parentElement?.closest("code, pre, a, samp, var"))
       continue;
-    node.replaceWith(
-      ...parts.flatMap((part, index) => {
-        const numbers = index % 2 ? part.split(/\s*,\s*/) : [];
-        if (!numbers.every((number) => sourceOf(Number(number)))) return [`[${part}]`];
-        if (!numbers.length) return [part];
-        return numbers.map((number) =>
-          element("button", {
-            type: "button",
-            className: "citation",
-            text: shownOf(Number(number)),
-            "data-citation": number,
-            "aria-label": `${t("Source {number}", { number: shownOf(Number(number)) })}: ${sourceName(sourceOf(Number(number)))}`,
-          }),
-        );
-      }),
-    );
+    const nodes = parts.flatMap((part, index) => {
+      const numbers = index % 2 ? part.split(/\s*,\s*/) : [];
+      if (!numbers.every((number) => sourceOf(Number(number)))) return [`[${part}]`];
+      if (!numbers.length) return [part];
+      return numbers.map((number) =>
+        element("button", {
+          type: "button",
+          className: "citation",
+          text: shownOf(Number(number)),
+          "data-citation": number,
+          "aria-label": `${t("Source {number}", { number: shownOf(Number(number)) })}: ${sourceName(sourceOf(Number(number)))}`,
+        }),
+      );
+    });
+    node.replaceWith(...joined(nodes));
   }
+}
+
+/** Keep what must not begin a line with the citation before it. */
+function joined(nodes) {
+  return nodes.reduce((before, node) => {
+    const last = before.at(-1);
+    const [mark] = (last instanceof Element && PUNCTUATION.exec(node)) || [];
+    if (!mark) return [...before, node];
+    const pair = element("span", { className: "joined" }, last, mark);
+    return [...before.slice(0, -1), pair, node.slice(mark.length)];
+  }, []);
 }
 
 export const sourceItem = (citation, shown = citation.number) =>

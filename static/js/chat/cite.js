@@ -50,14 +50,15 @@ const tex = (text) =>
     .replace(/[&%$#_]/g, "\\$&");
 
 function bibtexOf(source, said) {
-  const key = `${sourceTitle(source)} ${publishedYear(source)}`
+  const [title, year] = [sourceTitle(source), publishedYear(source)];
+  const key = (title.includes(year) ? title : `${title} ${year}`)
     .normalize("NFD")
     .replace(/[^A-Za-z0-9]+/g, "");
   const fields = {
-    title: sourceTitle(source),
+    title,
     author: (source.authors ?? []).join(" and "),
     institution: source.publisher,
-    year: publishedYear(source),
+    year,
     pages: source.page,
     url: linkOf(source),
     urldate: isoDay(),

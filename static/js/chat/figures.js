@@ -469,8 +469,8 @@ function valuesBefore(button, said, figures) {
  */
 function textWith(value, button) {
   let first = null;
-  let node = button.previousSibling;
-  while (node && !(node instanceof Element && node.matches(".citation"))) {
+  let node = (button.closest(".joined") ?? button).previousSibling;
+  while (node && !(node instanceof Element && node.matches(".citation, .joined"))) {
     const isBold = node instanceof Element && node.matches("strong");
     if (isBold && node.previousSibling?.textContent.includes("“")) return null;
     if (node instanceof Text && value.test(node.data)) first = node;

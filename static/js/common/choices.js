@@ -30,10 +30,31 @@
     button?.setAttribute("aria-label", button.dataset[theme]);
   };
 
+  /** On a phone, open the menu of the header, until something else is pressed. */
+  const wireMenu = () => {
+    const button = document.getElementById("menu-button");
+    const menu = document.getElementById("header-menu");
+    const setOpen = (isOpen) => {
+      menu.classList.toggle("open", isOpen);
+      button.setAttribute("aria-expanded", String(isOpen));
+    };
+    button.addEventListener("click", () => setOpen(!menu.classList.contains("open")));
+    document.addEventListener("pointerdown", (event) => {
+      const target = /** @type {Node} */ (event.target);
+      if (!menu.contains(target) && !button.contains(target)) setOpen(false);
+    });
+    document.addEventListener("keydown", ({ key }) => {
+      if (key !== "Escape" || !menu.classList.contains("open")) return;
+      setOpen(false);
+      button.focus();
+    });
+  };
+
   show();
   addEventListener("storage", show);
   addEventListener("DOMContentLoaded", () => {
     show();
+    wireMenu();
     document.getElementById("theme-button").addEventListener("click", () => {
       localStorage.setItem("theme", NEXT[chosen()]);
       show();

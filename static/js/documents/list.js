@@ -17,6 +17,8 @@ const TYPING_MS = 250;
 const NAMES = ["q", "country_name", "year", "status"];
 const BY_TITLE = "title";
 const NEWEST = "-updated_at";
+/** Where this browser keeps the order that was chosen last. */
+const SORT = "documents-sort";
 const form = byId("filters");
 
 const option = (select, value) =>
@@ -164,7 +166,7 @@ export class DocumentList {
     const query = new URLSearchParams(location.search);
     const offset = Math.trunc(Number(query.get("offset")) / LIMIT) * LIMIT;
     this.#offset = Math.max(0, offset || 0);
-    this.#wireOrder(query.get("sort"));
+    this.#wireOrder(query.get("sort") ?? localStorage.getItem(SORT));
     this.#filters.wire(() => this.#goTo(0));
     byId("page-back").addEventListener("click", () => this.#turn(-LIMIT));
     byId("page-on").addEventListener("click", () => this.#turn(LIMIT));
@@ -202,6 +204,7 @@ export class DocumentList {
 
   #sortBy(sort) {
     this.#sort = sort;
+    localStorage.setItem(SORT, sort);
     this.#showOrder();
     return this.#goTo(0);
   }

@@ -175,18 +175,26 @@ class Row {
 
   show(document) {
     this.id = document.document_id;
-    this.alike = document.alike;
+    this.copies = document.copies;
+    const ids = this.copies.map(({ document_id: id }) => id);
+    this.alike = document.alike.filter(({ document_id: id }) => !ids.includes(id));
     const { title } = document;
     this.pick.setAttribute("aria-label", t("Select {title}", { title }));
     const origin = originOf(document);
     showText(this.root.querySelector(".document-name"), origin === title ? "" : origin);
+    const namesOf = (others) => others.map((other) => originOf(other)).join(comma);
     showText(
       this.root.querySelector(".review-alike"),
-      this.alike.length
-        ? t("Same title, country and year: {documents}", {
-            documents: this.alike.map((other) => originOf(other)).join(comma),
-          })
-        : "",
+      [
+        this.copies.length &&
+          t("The same file as {documents}", { documents: namesOf(this.copies) }),
+        this.alike.length &&
+          t("Same title, country and year: {documents}", {
+            documents: namesOf(this.alike),
+          }),
+      ]
+        .filter(Boolean)
+        .join(" · "),
     );
     for (const cell of this.cells) cell.show(document, title);
   }
@@ -200,7 +208,8 @@ class Row {
   }
 
   get isDoubtful() {
-    return this.alike.length > 0 || this.cells.some((cell) => cell.isDoubtful);
+    const isLike = this.alike.length + this.copies.length > 0;
+    return isLike || this.cells.some((cell) => cell.isDoubtful);
   }
 
   /** Return the row as the API takes it. */
@@ -213,8 +222,8 @@ class Row {
 const doubtsFirst = (documents) =>
   documents.toSorted(
     (a, b) =>
-      Number(b.doubts.length + b.alike.length > 0) -
-      Number(a.doubts.length + a.alike.length > 0),
+      Number(b.doubts.length + b.alike.length + b.copies.length > 0) -
+      Number(a.doubts.length + a.alike.length + a.copies.length > 0),
   );
 
 const load = async (ids) => {

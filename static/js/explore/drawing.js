@@ -63,9 +63,13 @@ const newestFirst = (one, other) => other.points.at(-1).value - one.points.at(-1
 function coloured(series, chosen) {
   const named = series.filter(({ subject }) => chosen.has(subject));
   const first = (named.length ? named : series.toSorted(newestFirst)).slice(0, COLOURS);
-  const tones = new Map(first.map(({ subject }, tone) => [subject, tone]));
+  const others = series.filter((one) => !first.includes(one));
+  const tones = new Map([
+    ...first.map(({ subject }, tone) => [subject, tone]),
+    ...others.map(({ subject }, place) => [subject, GREY + place]),
+  ]);
   return series
-    .map((one) => ({ ...one, tone: tones.get(one.subject) ?? GREY }))
+    .map((one) => ({ ...one, tone: tones.get(one.subject) }))
     .toSorted((one, other) => other.tone - one.tone);
 }
 

@@ -380,8 +380,8 @@ class TestKeyless:
         )
         assert told.items("plan") == ["the year 2021", "the year 2025"]
         assert rows(told.answer.response)[2:] == [
-            "| 2021 | 2.09% (2021 est.) [1] |",
-            "| 2025 | 2.09% (2025 est.) [2] |",
+            "| 2021 | 2.09% [1] |",
+            "| 2025 | 2.09% [2] |",
         ]
 
     def test_figures_stand_side_by_side_by_their_year(
@@ -447,7 +447,7 @@ class TestKeyless:
         )
         assert rows(told.answer.response)[2:] == [
             "| 1998 | not found |",
-            "| 2021 | 2.09% (2021 est.) [1] |",
+            "| 2021 | 2.09% [1] |",
         ]
 
     @pytest.mark.parametrize(

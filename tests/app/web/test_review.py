@@ -253,6 +253,15 @@ class TestReview:
         patch(client, {"id": again, "fields": {"year": 2020}})
         assert review(client, wet)[0]["alike"] == []
 
+    def test_the_same_file_is_named_whatever_it_is_called(
+        self, client: FlaskClient, pair: tuple[str, str]
+    ) -> None:
+        _, wet = pair
+        (copy,) = added(client, ("copy.md", WET), title="Another", year="1999")
+        (row,) = review(client, copy)
+        named = [one["document_id"] for one in row["copies"]]
+        assert (named, row["alike"]) == ([wet], [])
+
     def test_ids_that_the_caller_does_not_see_are_left_out(
         self, app: Flask, client: FlaskClient, pair: tuple[str, str]
     ) -> None:

@@ -100,5 +100,17 @@ def test_a_figure_of_an_answer_s_table_is_a_number() -> None:
     assert cell.comment.text == "$1.2 bn (2024 est.) [1]"
 
 
+def test_a_table_of_one_indicator_has_it_with_its_unit_in_its_first_cell() -> None:
+    figure = {"text": "7.7%", "value": 7.7, "unit": "%", "indicator": "Inflation"}
+    message = {
+        "role": "assistant",
+        "content": "| Year | Kenya |\n|---|---|\n| 2023 | 7.7% [1] |",
+        "answer": {"figures": [{**figure, "citation": 1}]},
+    }
+    book = load_workbook(BytesIO(as_workbook(cast(Any, None), [message])))
+    rows = [[cell.value for cell in row] for row in book.worksheets[0]]
+    assert rows == [["Year · Inflation (%)", "Kenya"], [2023, 7.7]]
+
+
 def as_text(cell: Any) -> str:
     return "" if cell is None else str(cell)
