@@ -7,24 +7,30 @@ the same order: `contradictions` compares those. All others are open, in any lan
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby
+from typing import Literal
 
 from ..domain import Citation, Passage
 from ..domain.chat import Mark, Unsupported, Verdict
 from ..domain.errors import read_table
+from ..language.figures import comma_decimals
+from .amounts import Amount
+from .arithmetic import Fraction, fractions
 from .clauses import Clause, clauses, marks_in
 from .contradictions import NEGATORS, Defect
 from .evidence import GENERAL, WORD, Evidence, evidence_of
+from .proofs import is_proven, is_stated
 from .wording import is_quoted, stem, strip_marks, without_numbers
 
 __all__ = [
     "OpenSentence",
     "SentenceVerdict",
+    "decided",
     "doubts_of",
     "open_sentences",
-    "without_guesses",
+    "with_doubts",
+    "without_open",
 ]
 
 _SPACE_BEFORE = re.compile(r"\s+(?=[.,;:!?)])")
@@ -34,22 +40,29 @@ MAX_SENTENCES = int(read_table(__package__, "meaning")["sentences"]["value"])
 
 @dataclass(frozen=True, slots=True)
 class OpenSentence:
-    """A sentence to be judged; ``numbers`` are those of the passages that it cites,
-    all where it cites none.
+    """A sentence or row of a table to be judged; ``numbers`` are those of the passages
+    that it cites, all where it cites none.
+
+    ``figures``: those that no rule derives, as they are written; a calculation has to
+    prove them.
     """
 
     words: str
     numbers: tuple[int, ...]
     clauses: Sequence[Clause]
+    figures: Mapping[str, Amount | Fraction] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceVerdict:
-    """``words``: those of a passage that contradict the sentence, if any."""
+    """``words``: those of a passage that contradict the sentence, if any;
+    ``formulas``: by the figure that they prove. ``verdict``: "" = supported.
+    """
 
     sentence: OpenSentence
-    verdict: Verdict
+    verdict: Verdict | Literal[""]
     words: str = ""
+    formulas: Mapping[str, str] = field(default_factory=dict)
 
 
 def open_sentences(
@@ -58,62 +71,115 @@ def open_sentences(
     """Return the sentences that cite ``passages`` and that no mark and no copied words
     have decided, in order, at most `MAX_SENTENCES`. That no word of a sentence is in
     its passages decides nothing: it may be a free paraphrase; one that cites nothing
-    may say what the passages lack. Cells of tables are left out: their rows decide.
+    may say what the passages lack, and a figure may follow from theirs in a way that no
+    rule knows. Of tables only such figures are open: their rows decide the others.
     """
-    marked = {one.sentence for one in unsupported if not _is_guess(one)}
-    guesses = {one.sentence for one in unsupported if _is_guess(one)}
+    doubts = {one.sentence: one for one in unsupported}
     found: list[OpenSentence] = []
-    for sentence in _sentences(response):
-        numbers = _numbers_of(sentence, passages, guesses)
-        if not numbers or any(one.text in marked for one in sentence.clauses):
+    for sentence in (*_sentences(response), *_rows(response, doubts)):
+        own = [doubts[one.text] for one in sentence.clauses if one.text in doubts]
+        numbers = tuple(one for one in sentence.numbers if one in passages)
+        if own and not sentence.numbers:
+            numbers = tuple(passages)
+        if not numbers or not all(map(_is_open, own)):
             continue
         evidence = [evidence_of(passages[number]) for number in numbers]
-        if _is_copied(sentence.words, evidence):
+        if not own and _is_copied(sentence.words, evidence):
             continue
-        found.append(replace(sentence, numbers=numbers))
+        unproven = dict(_unproven(sentence, doubts, evidence))
+        found.append(replace(sentence, numbers=numbers, figures=unproven))
         if len(found) == MAX_SENTENCES:
             break
     return found
 
 
-def _numbers_of(
-    sentence: OpenSentence, passages: Mapping[int, Passage], guesses: AbstractSet[str]
-) -> tuple[int, ...]:
-    """Return the numbers of the passages that a sentence is held against: all, where it
-    cites none and a rule misses a source.
+def _unproven(
+    sentence: OpenSentence,
+    doubts: Mapping[str, Unsupported],
+    cited: Sequence[Evidence],
+) -> Iterator[tuple[str, Amount | Fraction]]:
+    """Yield the figures of a sentence that nothing derives; of a clause that lacks a
+    source those that no passage states. Years, and numbers in words, are counts and
+    names: the model's to judge.
     """
-    if sentence.numbers:
-        return tuple(one for one in sentence.numbers if one in passages)
-    if any(one.text in guesses for one in sentence.clauses):
-        return tuple(passages)
-    return ()
+    for clause in sentence.clauses:
+        doubt = doubts.get(clause.text)
+        if doubt is None:
+            continue
+        start = len(clause.cell.headings) if clause.cell else 0
+        comma = comma_decimals(clause.words)
+        for amount in clause.amounts(clause.words, comma=comma):
+            is_other = amount.figure.word or amount.figure.year
+            if amount.figure.start < start or is_other:
+                continue
+            text = amount.figure.text
+            is_found_lacking = any(text in lacking for lacking in doubt.figures)
+            if is_found_lacking or (doubt.no_source and not is_stated(amount, cited)):
+                yield text, amount
+        for fraction in fractions(clause.words):
+            if doubt.no_source or fraction.text in doubt.figures:
+                yield fraction.text, fraction
 
 
-def without_guesses(
+def decided(
+    judged: Sequence[SentenceVerdict], passages: Mapping[int, Passage]
+) -> list[SentenceVerdict]:
+    """Return the verdicts that count: of a sentence with figures that nothing derives
+    only that it is supported, by a calculation of each.
+    """
+    kept: list[SentenceVerdict] = []
+    for one in judged:
+        cited = [evidence_of(passages[number]) for number in one.sentence.numbers]
+        proofs = [
+            is_proven(claim, one.formulas.get(text, ""), cited)
+            for text, claim in one.sentence.figures.items()
+        ]
+        if not proofs or (not one.verdict and all(proofs)):
+            kept.append(one)
+    return kept
+
+
+def without_open(
     response: str,
     sentences: Sequence[OpenSentence],
+    judged: Sequence[SentenceVerdict],
     unsupported: Sequence[Unsupported],
     marks: Sequence[Mark],
 ) -> tuple[list[Unsupported], list[Mark]]:
-    """Return the doubts and marks without those that a verdict on these sentences has
-    replaced: that none of their words is in their passages.
+    """Return the doubts and marks without those that the verdicts on some of the open
+    ``sentences`` replace.
     """
+    replaced = {id(one.sentence) for one in judged}
     texts: set[str] = set()
+    others: set[str] = set()
     findings: list[tuple[Clause, Defect]] = []
     for sentence in sentences:
+        is_replaced = id(sentence) in replaced
         for part in sentence.clauses:
-            texts.add(part.text)
-            findings.append((part, Defect("no_source", "")))
-    guesses = set(marks_in(response, findings))
-    kept: list[Unsupported] = []
-    for one in unsupported:
-        if one.sentence not in texts or not _is_guess(one):
-            kept.append(one)
-    return kept, [mark for mark in marks if mark not in guesses]
+            (texts if is_replaced else others).add(part.text)
+            # In the order of the text, so that the same words are found at each place.
+            findings.append(
+                (part, Defect("no_source" if is_replaced else "figure", ""))
+            )
+    texts -= others
+    spans: list[tuple[int, int]] = []
+    for place in marks_in(response, findings):
+        if place.kind == "no_source":
+            spans.append((place.start, place.end))
+    kept = [one for one in unsupported if one.sentence not in texts]
+    outside: list[Mark] = []
+    for mark in marks:
+        if not any(start <= mark.start and mark.end <= end for start, end in spans):
+            outside.append(mark)
+    return kept, outside
 
 
-def _is_guess(doubt: Unsupported) -> bool:
-    return doubt.no_source and not doubt.lacking and not doubt.unknown
+def _is_open(doubt: Unsupported) -> bool:
+    """Return whether no rule refutes a clause: it lacks a source, or has figures that
+    nothing derives.
+    """
+    refuted = doubt.contradicted or doubt.quotations or doubt.names or doubt.unknown
+    return not refuted
 
 
 def doubts_of(
@@ -127,6 +193,8 @@ def doubts_of(
     unsupported: list[Unsupported] = []
     marks: list[Mark] = []
     for one in verdicts:
+        if not one.verdict:
+            continue
         numbers = one.sentence.numbers
         cited = [evidence_of(passages[number]) for number in numbers]
         kind = one.verdict
@@ -161,8 +229,7 @@ def with_doubts(
             doubtful.difference_update(clause.numbers)
     checked: list[Citation] = []
     for citation in citations:
-        is_doubtful = citation.number in doubtful
-        supported = citation.supported and not is_doubtful
+        supported = citation.number not in doubtful
         checked.append(replace(citation, supported=supported))
     return tuple(checked)
 
@@ -174,6 +241,16 @@ def _sentences(response: str) -> Iterator[OpenSentence]:
         of_sentence = list(group)
         shown = _SPACE_BEFORE.sub("", without_numbers(words)).strip()
         yield OpenSentence(shown, of_sentence[0].beside, of_sentence)
+
+
+def _rows(response: str, doubts: Mapping[str, Unsupported]) -> Iterator[OpenSentence]:
+    """Yield the rows of tables in which a cell is doubtful, with these cells."""
+    cells = [one for one in clauses(response) if one.cell and one.text in doubts]
+    for _, group in groupby(cells, key=lambda one: one.cell and one.cell.place[:2]):
+        of_row = list(group)
+        numbers = dict.fromkeys(chain.from_iterable(one.beside for one in of_row))
+        shown = "; ".join(without_numbers(one.words).strip() for one in of_row)
+        yield OpenSentence(shown, tuple(numbers), of_row)
 
 
 def _is_copied(words: str, cited: Sequence[Evidence]) -> bool:

@@ -35,18 +35,33 @@ def read_formula(text: str) -> Formula:
     """
     names = tuple(dict.fromkeys(name.strip() for name in _NAME.findall(text)))
     written = _NAME.sub(lambda match: f"x{names.index(match[1].strip())}", text)
-    try:
-        tree = ast.parse(written.strip(), mode="eval").body
-        _check(tree)
-    except (SyntaxError, ValueError, RecursionError):
-        names = ()
-    if not names:
+    tree = _parsed(written)
+    if not names or tree is None:
         raise InvalidRequestError.for_field(
             "formula",
             f"{text[:LONGEST_SHOWN]!r} is none. It has names of headings in brackets, "
             "numbers, + - * / and parentheses: [Exports] - [Imports].",
         )
     return Formula(names, tree)
+
+
+def read_calculation(text: str) -> Formula | None:
+    """Return a formula of numbers alone, "(66.1 - 45.6) / 45.6 * 100"; None where the
+    text is none.
+    """
+    tree = _parsed(text)
+    if tree is None or any(isinstance(node, ast.Name) for node in ast.walk(tree)):
+        return None
+    return Formula((), tree)
+
+
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        _check(tree)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return tree
 
 
 def _check(node: ast.expr) -> None:

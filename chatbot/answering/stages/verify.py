@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from ...checking.meaning import (
     OpenSentence,
     SentenceVerdict,
+    decided,
     doubts_of,
     open_sentences,
     with_doubts,
-    without_guesses,
+    without_open,
 )
 from ...domain import Answer, Passage
 from ...models.prompts import inert, on_one_line, passage_fence
@@ -58,11 +59,12 @@ class Verify:
         answer = replace(answer, trace=trace)
         if judged is None:
             return answer
-        unsupported, marks = without_guesses(
-            answer.response, sentences, answer.unsupported, answer.marks
+        counted = decided(_of_sentences(judged, sentences), passages)
+        unsupported, marks = without_open(
+            answer.response, sentences, counted, answer.unsupported, answer.marks
         )
         answer = replace(answer, unsupported=tuple(unsupported), marks=tuple(marks))
-        return _marked(answer, passages, _of_sentences(judged, sentences))
+        return _marked(answer, passages, counted)
 
 
 def _passages_of(draft: Draft, answer: Answer) -> dict[int, Passage]:
@@ -106,17 +108,28 @@ def _listed(sentences: Sequence[OpenSentence]) -> str:
     lines: list[str] = []
     for place, sentence in enumerate(sentences, start=1):
         cited = ", ".join(map(str, sentence.numbers))
-        lines.append(f"{place}. {on_one_line(sentence.words)} (passages {cited})")
+        figures = ", ".join(sentence.figures)
+        to_compute = f"; to compute: {figures}" if figures else ""
+        words = on_one_line(sentence.words)
+        lines.append(f"{place}. {words} (passages {cited}{to_compute})")
     return "\n".join(lines)
 
 
 def _of_sentences(
     judged: Sequence[NumberedVerdict], sentences: Sequence[OpenSentence]
 ) -> list[SentenceVerdict]:
-    return [
-        SentenceVerdict(sentences[one.sentence - 1], one.verdict, one.words)
-        for one in judged
-    ]
+    """Return a verdict on each sentence; one that the model left out is supported."""
+    given = {one.sentence: one for one in judged}
+    found: list[SentenceVerdict] = []
+    for number, sentence in enumerate(sentences, start=1):
+        one = given.get(number)
+        if one is None:
+            found.append(SentenceVerdict(sentence, ""))
+        else:
+            found.append(
+                SentenceVerdict(sentence, one.verdict, one.words, one.formulas)
+            )
+    return found
 
 
 def _marked(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from ...domain.chat import Verdict
 from . import Shape
@@ -12,7 +12,8 @@ from .stream import readable
 
 __all__ = ["NumberedVerdict", "verdicts"]
 
-_VERDICTS: dict[object, Verdict] = {
+_VERDICTS: dict[object, Verdict | Literal[""]] = {
+    "supported": "",
     "contradicted": "contradicted",
     "not said": "not_said",
     "not_said": "not_said",
@@ -21,23 +22,33 @@ _VERDICTS: dict[object, Verdict] = {
 
 @dataclass(frozen=True, slots=True)
 class NumberedVerdict:
-    """``sentence``: its number, from 1. ``words``: those of a passage that say so."""
+    """``sentence``: its number, from 1. ``verdict``: "" = supported. ``words``: of a
+    passage that say so; ``formulas``: how figures are computed, by the figure.
+    """
 
     sentence: int
-    verdict: Verdict
+    verdict: Verdict | Literal[""]
     words: str
+    formulas: Mapping[str, str]
 
 
 def verdicts(count: int) -> Shape[list[NumberedVerdict]]:
-    """The sentences, of ``count``, that are not supported. [] = all are."""
+    """What is said of sentences, of ``count``. Those left out are supported."""
+    calculation = {
+        "type": "object",
+        "properties": {"figure": {"type": "string"}, "formula": {"type": "string"}},
+        "required": ["figure", "formula"],
+        "additionalProperties": False,
+    }
     one = {
         "type": "object",
         "properties": {
             "sentence": {"type": "integer"},
             "verdict": {"enum": ["supported", "contradicted", "not said"]},
             "words": {"type": "string"},
+            "calculations": {"type": "array", "items": calculation},
         },
-        "required": ["sentence", "verdict", "words"],
+        "required": ["sentence", "verdict", "words", "calculations"],
         "additionalProperties": False,
     }
     schema = {
@@ -66,9 +77,18 @@ def _read(reply: str, *, count: int) -> list[NumberedVerdict] | None:
             continue
         words = " ".join(str(row.get("words") or "").split())
         found[number] = NumberedVerdict(
-            number, verdict, words[:MAX_QUESTION_CHARACTERS]
+            number, verdict, words[:MAX_QUESTION_CHARACTERS], _formulas(row)
         )
     return [found[number] for number in sorted(found)]
+
+
+def _formulas(row: Mapping[str, Any]) -> dict[str, str]:
+    listed = row.get("calculations")
+    formulas: dict[str, str] = {}
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, Mapping):
+            formulas[str(one.get("figure"))] = str(one.get("formula"))
+    return formulas
 
 
 def _rows(values: Sequence[Any]) -> Sequence[Any] | None:

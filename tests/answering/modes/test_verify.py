@@ -42,8 +42,16 @@ def ask(services: Services, **fields: object) -> Answer:
     return answer
 
 
-def verdict(sentence: int, verdict: str, words: str = "") -> Reply:
-    one = {"sentence": sentence, "verdict": verdict, "words": words}
+def verdict(sentence: int, verdict: str, words: str = "", **formulas: str) -> Reply:
+    calculations = [
+        {"figure": figure, "formula": formula} for figure, formula in formulas.items()
+    ]
+    one = {
+        "sentence": sentence,
+        "verdict": verdict,
+        "words": words,
+        "calculations": calculations,
+    }
     return Reply([json.dumps({"verdicts": [one]})])
 
 
@@ -127,6 +135,32 @@ class TestVerify:
         assert "the most inhabitants" in sentences
         assert not given.marks
 
+    @pytest.mark.parametrize(
+        ("said", "formula", "is_proven"),
+        [
+            ("supported", "20137527 / 365 / 24", True),
+            ("supported", "20137527 / 366 / 25", False),
+            ("supported", "", False),
+            ("not said", "20137527 / 365 / 24", False),
+        ],
+    )
+    def test_a_figure_that_no_rule_derives_is_proven_by_a_calculation(
+        self,
+        checked: Services,
+        server: FakeOpenAI,
+        said: str,
+        formula: str,
+        is_proven: bool,
+    ) -> None:
+        text = "All of them, one hour of the year each, are 2,299 at once [1][2]."
+        server.chat(Reply([text]), verdict(1, said, **{"2,299": formula}))
+        given = ask(checked)
+        sentences = asked_of(server.received(CHAT)[1]).partition("Sentences:")[2]
+        assert "to compute: 2,299" in sentences
+        assert bool(given.marks) != is_proven
+        assert bool(given.unsupported) != is_proven
+        assert given.citations[0].supported == is_proven
+
     def test_a_copied_sentence_needs_no_call(
         self, checked: Services, server: FakeOpenAI
     ) -> None:
@@ -204,7 +238,7 @@ class TestRepair:
         given = ask(checked, is_streamed=False)
         assert given.response == gap
         assert [mark.kind for mark in given.marks] == ["figure"]
-        assert server.calls(CHAT) == 1
+        assert "repair" not in [step.name for step in given.trace.path]
 
     def test_what_is_sent_already_is_marked(
         self, checked: Services, server: FakeOpenAI
@@ -213,7 +247,7 @@ class TestRepair:
         given = ask(checked)
         assert given.response == self.WRONG
         assert [mark.kind for mark in given.marks] == ["figure"]
-        assert server.calls(CHAT) == 1
+        assert "repair" not in [step.name for step in given.trace.path]
 
     def test_the_first_text_stays_where_the_second_is_no_better(
         self, checked: Services, server: FakeOpenAI
@@ -221,4 +255,5 @@ class TestRepair:
         server.chat(Reply([self.WRONG]), Reply(["It has 41,000,000 people [1]."]))
         given = ask(checked, is_streamed=False)
         assert given.response == self.WRONG
-        assert server.calls(CHAT) == 2
+        # Besides one that asks how the first text's figure is computed.
+        assert server.calls(CHAT) == 3
