@@ -69,6 +69,7 @@ _PER_HUNDRED = re.compile(r"\s(?=(?:per |/)\s?1[0,. ])")
 _OPEN_YEAR = pattern(r"\b{open_years}\W+(?:\w+\W+){0,2}$")
 _JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*")
 _OTHER_YEARS = re.compile(r"(?:\s*(?:-|/|,|to|and|or)\s*(?:19|20)\d\d)+")
+_OF_ONE = re.compile(r"\s(?:rate|level|price|pace|output|value)s?\b")
 _OF_EDITION = pattern(r"[\s(]*{of_edition}\b")
 _EDITION_BEFORE = pattern(r"\b{edition_before}\s*\(?$")
 _CONTRAST = pattern(r"\b{contrasts}\b")
@@ -399,7 +400,7 @@ def _years(
     current = frozenset[int]()
     end = 0
     is_open = False
-    is_after_year = False
+    is_after_year = is_of_one = False
     last_bound: frozenset[int] | None = None
     for index, figure in enumerate(in_text):
         gap = text[end : figure.start]
@@ -414,6 +415,7 @@ def _years(
             else:
                 current |= {figure.year}
             is_after_year = True
+            is_of_one = _OF_ONE.match(text, figure.end) is not None
             continue
         is_start = gap.rstrip().endswith(" from")
         if is_start or (not is_after_year and _CONTRAST.search(gap)):
@@ -421,7 +423,10 @@ def _years(
             current = frozenset()
         last_bound = bound[index]
         bound[index] = last_bound or current
-        is_after_year = False
+        if is_of_one:
+            # "At the 2023 rate of 5 barrels a day, 70 barrels would last".
+            current = frozenset()
+        is_after_year = is_of_one = False
     return bound
 
 

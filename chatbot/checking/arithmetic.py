@@ -30,7 +30,7 @@ from .amounts import (
 )
 from .contradictions import FALLS, RISES
 from .evidence import WORD, Evidence, PassageRow
-from .wording import BOUNDS, FRACTIONS, LIMITS, pattern, stem, stems
+from .wording import BOUNDS, FRACTIONS, LIMITS, UNITS, pattern, stem, stems
 
 __all__ = [
     "A_SHARE",
@@ -51,6 +51,7 @@ __all__ = [
     "part_around",
     "proven_amount",
     "row_groups",
+    "sum_word",
     "whole_of",
 ]
 
@@ -66,8 +67,11 @@ _AGGREGATE_NAMES = {
 _COMPOUNDS = pattern(r"\b{compounds}\b")
 _OTHERS = pattern(r"\b{others_before}\s$")
 _YEARLY = pattern(r"\b{yearly}\b")
+_LASTS = pattern(r"\b{lasts}\b")
+_DAILY = pattern(r"\b{daily}\b")
 _RESTS = pattern(r"\b{rests}\b")
 _MOVES_BY = pattern(r"\b{moves_by}\s+(?:{about}\s+|{over}\s+|{under}\s+)?$")
+MIN_WHOLE = LIMITS["least_whole"]
 BEFORE_CLAIM = LIMITS["hedge_characters"] * 2
 _CLOSE = pattern(r"\b{close}\b")
 _BOUND_WORDS = pattern(
@@ -88,6 +92,8 @@ _TOLERANCES = {False: ROUGHLY, True: BROADLY}
 """Largest relative errors of results that are written with zeros at their end."""
 RATE = "rate"
 """The measure of a claim of so many of one thing for each of another."""
+_YEAR = max(UNITS["time"].values())
+_DAY = _YEAR / Decimal("365.25")
 _CHANGES = {"increase", "decrease"}
 _MOVES = {"difference", "yearly", *_CHANGES}
 _ALWAYS = frozenset({"sum", "difference", "ratio", "quotient", "product", *_CHANGES})
@@ -108,6 +114,8 @@ def operations_of(words: str) -> frozenset[str]:
         operations.add("rest")
     if _COMPOUNDS.search(lower):
         operations.add("compound")
+    if _LASTS.search(lower):
+        operations.add("daily cover" if _DAILY.search(lower) else "yearly cover")
     stems = {stem(word) for word in WORD.findall(lower)}
     rises = not stems.isdisjoint(RISES)
     falls = not stems.isdisjoint(FALLS)
@@ -221,6 +229,12 @@ def names_operation(words: str) -> bool:
     return any(one.search(lower) for one in (_SUMS, _AVERAGES, _DIFFERS))
 
 
+def sum_word(words: str) -> int | None:
+    """Return where words say that they sum ("together"), None if they do not."""
+    match = _SUMS.search(lowered(words))
+    return match.start() if match else None
+
+
 def as_points(claim: Amount, words: str) -> Amount | None:
     """Return a claim of so many points as a share, None if it is of none."""
     end = claim.figure.end
@@ -248,6 +262,9 @@ def proven_amount(
         if not value:
             return claim._replace(figure=figure)
         step = Decimal(1).scaleb(int(value.normalize().as_tuple().exponent))
+        if value in exact and not claim.rounding and step > 1:
+            # The zeros of "40,000" are digits, too.
+            step /= 10
         if claim.is_part:
             # "Three out of four" is closer than its digits say.
             step = value * BROADLY
@@ -294,10 +311,17 @@ def pair_results(
     if is_of_first and first.measure != second.measure and second.base:
         # So many dollars a head.
         yield "quotient", first.base * second.size / second.base
+    is_whole = bool(second.measure) or second.base >= MIN_WHOLE
+    is_part = first.measure == "share" != second.measure and is_whole
+    if is_part and claim.measures_as(second):
+        unit = Decimal(1) if claim.measure else second.size
+        yield "product", first.base * second.base / unit
     if not first.measures_as(second):
-        if first.measure == "share" and claim.measures_as(second):
-            yield "product", first.base * second.base
         return
+    if claim.measure == "time" and first.measure != "time" and second.base:
+        # A stock lasts so long that flows so much in a year or a day.
+        yield "yearly cover", first.base / second.base * _YEAR
+        yield "daily cover", first.base / second.base * _DAY
     left = first.base
     right = second.base
     if first.measure != second.measure:

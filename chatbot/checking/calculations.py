@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import chain
 
 from ..language.characters import lowered
 from ..language.figures import Figure, figures
@@ -25,6 +26,7 @@ from .arithmetic import (
     part_around,
     proven_amount,
     row_groups,
+    sum_word,
 )
 from .clauses import Clause
 from .contradictions import ABOVE, BELOW, NEGATORS, Defect
@@ -35,6 +37,7 @@ from .wording import BOUNDS, LIMITS, pattern, stem
 __all__ = ["MAX_CELLS", "Calculations", "is_undecided"]
 
 _FOR_EACH = pattern(r"\s?{for_each}\b")
+_MAJORITY = pattern(r"\b{majorities}\b")
 _COMPARES = pattern(r"\b{compares}\b")
 MAX_CELLS = LIMITS["cells"]
 MAX_NAMED = LIMITS["named_figures"]
@@ -133,6 +136,9 @@ class Calculations:
             claim = claim._replace(measure="share", size=size)
         elif behind.startswith((" per ", "/")) and not claim.measure:
             claim = claim._replace(measure=RATE)
+        majority = self._majority(clause, claim, terms)
+        if majority is not None:
+            return majority
         if self._is_bound(clause, claim, [*terms.named, *(g for _, g in terms.groups)]):
             return claim
         if claim.is_part:
@@ -166,6 +172,21 @@ class Calculations:
         return self._of_passages(
             clause, claim, terms, operations, cited, is_points=is_points
         )
+
+    def _majority(self, clause: Clause, claim: Amount, terms: _Terms) -> Amount | None:
+        """Return a claim that is the least majority of a figure before it, or of the
+        whole of the passages.
+        """
+        if not _MAJORITY.search(lowered(clause.words)):
+            return None
+        wholes = [*chain(*terms.named), *self._carried]
+        for source in self.evidence:
+            wholes += [row.amount for row in source.rows[: int(BOUNDS["rows"])]]
+        least = {one.base // 2 + 1 for one in wholes if not one.base % 1}
+        values = claim.figure.values & least
+        if not values or claim.measure:
+            return None
+        return claim._replace(figure=claim.figure._replace(values=values))
 
     def _is_bound(
         self, clause: Clause, claim: Amount, groups: Sequence[Sequence[Amount]]
@@ -378,9 +399,16 @@ class Calculations:
         around = f"{clause.words[start:bound_start]} {clause.words[at:end]}"
         if _COMPARES.search(lowered(around)):
             return set()
+        shares_said = [amount for amount in claimed if amount.measure == "share"]
+        summed_at = sum_word(clause.words[:at]) or 0
+        before = [one for one in shares_said if one.figure.start < bound_start]
+        summed = [one for one in before if one.figure.start < summed_at]
+        if len(summed) > 1 and summed == before:
+            # "A (28 %), B (21 %) and C (17 %) together take two thirds".
+            return {sum((amount.base for amount in summed), Decimal(0))}
         beside: list[Amount] = []
-        for amount in claimed:
-            if amount.measure == "share" and start <= amount.figure.start < end:
+        for amount in shares_said:
+            if start <= amount.figure.start < end:
                 beside.append(amount)
         shares = {amount.base for amount in beside}
         return shares | group_results(A_SHARE, beside, _fraction_operations(clause))
@@ -403,7 +431,10 @@ class Calculations:
         """
         is_next = clause.sentence != self._sentence
         before = self._current if is_next else self._before
-        own = self._named_in(clause.sentence)
+        own = list(self._named_in(clause.sentence))
+        for amount in self._computed:
+            if amount.figure.text in clause.sentence:
+                own.append(amount)
         measures = {amount.measure for amount in own}
         terms = list(own)
         for amount in before:

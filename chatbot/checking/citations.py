@@ -23,6 +23,7 @@ from ..language.figures import comma_decimals
 from ..language.sentences import sentences
 from ..language.statements import statements
 from .amounts import Amount, HeadingUnit, amounts
+from .answer_tables import AnswerTable, LabelledFigure
 from .arithmetic import aggregate_named
 from .calculations import MAX_CELLS
 from .clause_checks import ClauseChecker
@@ -43,6 +44,8 @@ from .wording import (
 )
 
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
+_RATE = pattern(r"\b{rates}\b")
+_SIZE = pattern(r"\b{sizes}")
 _TO_ONE = re.compile(r"\s?(?::|to)\s?1\s*")
 SNIPPET_CHARACTERS = 400
 MAX_CHECKED_CHARACTERS = 50_000
@@ -93,8 +96,9 @@ def check(
     headings = headings_of(tuple(glossary))
     foreign = Foreign(evidence, question, response, headings)
     cells = _cells_of(in_order, evidence, comma=comma_decimals(response))
+    tables = _tables_of(in_order, cells)
     checker = ClauseChecker(
-        foreign, question, response, is_silent, cells, list(_computed(context))
+        foreign, question, response, is_silent, cells, tables, list(_computed(context))
     )
     unread = {*cited} - {*evidence}
     # Some answers say the same again and again.
@@ -270,6 +274,9 @@ def _cells_of(
             (aggregate_named(cell.row), aggregate_named(cell.column)),
             (flow_of(cell.column), flow_of(cell.row)),
             balance_of(cell.headings),
+            _RATE.search(lowered(cell.column)) is not None,
+            _SIZE.search(lowered(cell.headings)) is not None,
+            cell.is_ranked,
         )
     for place, found in cells.items():
         if not found.is_copied:
@@ -277,6 +284,24 @@ def _cells_of(
             unit = HeadingUnit("", Decimal(1), scales[place.table])
             cells[place] = found._replace(figure=unit.read(found.figure))
     return check_cells(cells)
+
+
+def _tables_of(
+    in_order: Iterable[Clause], cells: CheckedCells
+) -> dict[int, AnswerTable]:
+    """Return the tables of an answer by their numbers, with their right figures."""
+    figures = defaultdict[int, list[LabelledFigure]](list)
+    for clause in in_order:
+        if clause.cell is None:
+            continue
+        place = CellPlace(*clause.cell.place)
+        if place in cells.known:
+            row = clause.cell.row or str(place.row)
+            known = cells.known[place]
+            exact = cells.exact[place]
+            labelled = LabelledFigure(row, clause.cell.column, known, exact)
+            figures[place.table].append(labelled)
+    return {number: AnswerTable(of_table) for number, of_table in figures.items()}
 
 
 def _only_figure(clause: Clause, start: int, *, comma: bool) -> Amount | None:

@@ -3,7 +3,14 @@ quotations, names, and what it says about them.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain
@@ -22,10 +29,12 @@ from ..language.figures import (
     unify_signs,
 )
 from .amounts import SMALL_COUNT, Amount
+from .answer_tables import AnswerTable
+from .arithmetic import operations_left, operations_of
 from .calculations import MAX_CELLS, Calculations
 from .clauses import STOPS, Clause
 from .columns import CheckedCells
-from .comparisons import compares, wrong_comparisons
+from .comparisons import compares, turned_figures, wrong_comparisons
 from .contradictions import NEGATORS, Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, is_supported
 from .foreign import Foreign, foreign_speakers
@@ -71,8 +80,8 @@ class ClauseChecker:
     """Checks the clauses of one answer in their order.
 
     ``is_silent``: whether words say that the passages have nothing. ``cells``: what is
-    known of the cells of the answer's tables. ``computed``: figures that the program
-    itself has computed.
+    known of the cells of the answer's tables; ``tables``: these by their numbers.
+    ``computed``: figures that the program itself has computed.
     """
 
     def __init__(
@@ -82,17 +91,20 @@ class ClauseChecker:
         response: str,
         is_silent: Callable[[str], bool],
         cells: CheckedCells,
+        tables: Mapping[int, AnswerTable],
         computed: Sequence[Amount],
     ) -> None:
         self._foreign = foreign
         self._evidence = foreign.evidence
         self._is_silent = is_silent
         self._cells = cells
+        self._tables = tables
         self._comma = comma_decimals(response)
         self._is_english = language_of(response) == "english"
         self._given_numbers = _given_numbers(question)
         self._computed = computed
         self._numbers_before: Sequence[int] = ()
+        self._turned: dict[str, list[Defect]] = {}
         self._calculations = Calculations(
             list(self._evidence.values()), foreign.headings, self._comma
         )
@@ -107,7 +119,7 @@ class ClauseChecker:
             lacking = Unsupported(clause.text, clause.numbers, (figure.text,))
             return lacking, [figure]
         if not clause.numbers:
-            if not self._needs_source(clause):
+            if not self._needs_source(clause) or self._inherits(clause):
                 return self._wrong_beside(clause)
             return Unsupported(clause.text, (), no_source=True), [NO_SOURCE]
         known = tuple(number for number in clause.numbers if number in self._evidence)
@@ -136,18 +148,37 @@ class ClauseChecker:
         """Return what a clause without a [n] says of the figures before it that they
         do not: "thus more than half".
         """
-        before = self._evidence_of(self._numbers_before)
+        before = self._evidence_of(self._numbers_before or clause.before)
         claimed = clause.amounts(clause.words, comma=self._comma)
         if not before or clause.cell is not None:
             return None
         wrong = list(self._calculations.wrong_fractions(clause, claimed, before))
         turned = self._wrong_comparisons(clause)
+        table = self._table_of(clause)
+        if table is not None:
+            turned += table.wrong_extremes(clause.words)
         if not wrong and not turned:
             return None
         figures = _texts(wrong)
         contradicted = _texts(turned)
         lacking = Unsupported(clause.text, (), figures, contradicted=contradicted)
         return lacking, [*wrong, *turned]
+
+    def _inherits(self, clause: Clause) -> bool:
+        """Return whether all that a sentence without a [n] says derives from the table
+        beside it and the passages that the answer cites before it.
+        """
+        before = self._evidence_of(clause.before)
+        if not before or clause.cell is not None:
+            return False
+        inheriting = clause._replace(beside=clause.before)
+        return not self._compare(inheriting, before).in_order()
+
+    def _table_of(self, clause: Clause) -> AnswerTable | None:
+        """Return the table beside a sentence."""
+        if clause.cell is not None or clause.table is None:
+            return None
+        return self._tables.get(clause.table)
 
     def check_lead(
         self, clause: Clause, found: tuple[Unsupported, list[Defect]]
@@ -196,11 +227,16 @@ class ClauseChecker:
         """Return what a clause compares the wrong way, with the figures that its whole
         sentence names, or the one before.
         """
-        if clause.cell is not None or not compares(clause.sentence):
+        if clause.cell is not None:
             return []
-        named = self._calculations.named_beside(clause.sentence)
-        beside = list(self._evidence.values())
-        wrong = wrong_comparisons(clause.sentence, named, beside)
+        if clause.sentence not in self._turned:
+            turned = turned_figures(clause.sentence, comma=self._comma)
+            self._turned = {clause.sentence: list(turned)}
+        wrong = list(self._turned[clause.sentence])
+        if compares(clause.sentence):
+            named = self._calculations.named_beside(clause.sentence)
+            beside = list(self._evidence.values())
+            wrong += wrong_comparisons(clause.sentence, named, beside)
         return [one for one in wrong if one.text in clause.words]
 
     def _is_quotation(self, text: str, cited: Sequence[Evidence]) -> bool:
@@ -294,6 +330,7 @@ class ClauseChecker:
             computed: list[Amount] = []
             for claim in left:
                 result = self._calculations.result(clause, claim, cited)
+                result = result or self._in_table(clause, claim)
                 if result is None:
                     unproven.append(claim)
                 else:
@@ -303,6 +340,19 @@ class ClauseChecker:
             if not left or not computed:
                 break
         return left
+
+    def _in_table(self, clause: Clause, claim: Amount) -> Amount | None:
+        """Return a claim that a cell of the table beside a sentence has, or that its
+        figures give, with the exact value.
+        """
+        table = self._table_of(clause)
+        if table is None or claim.figure.year:
+            return None
+        if table.has(claim, clause.words):
+            return claim
+        operations = operations_of(clause.sentence)
+        operations = operations_left(operations, claim, clause.words)
+        return table.result(claim, clause.words, clause.sentence, operations)
 
     def _is_given(self, amount: Amount) -> bool:
         """Return whether the question itself has a number, or the program computed the

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import islice, permutations
+from itertools import islice, pairwise, permutations
 from operator import itemgetter
 from statistics import median
 from typing import NamedTuple
@@ -36,7 +36,9 @@ class TableCell(NamedTuple):
     ``is_copied``: a passage has it; ``is_cited``: it cites one. ``names``: what the
     headings of its row and of its column call it: "sum", "mean", ... or "". ``flow``:
     of what its column and its row are figures, 1 for income; ``balance``: what it is
-    itself, 1 for a surplus (`comparisons`).
+    itself, 1 for a surplus (`comparisons`). ``is_rate``, ``is_size``: its headings say
+    that it is so much of one thing for each of another, or a gap, which has no sign.
+    ``is_ranked``: its table counts its rows as ranks.
     """
 
     figure: Amount
@@ -45,15 +47,22 @@ class TableCell(NamedTuple):
     names: tuple[str, str] = ("", "")
     flow: tuple[int, int] = (0, 0)
     balance: int = 0
+    is_rate: bool = False
+    is_size: bool = False
+    is_ranked: bool = False
 
 
 class CheckedCells(NamedTuple):
     """``proven``: cells that a formula of their column or row gives; ``wrong``: those
-    that the formula of the others in their column or row does not give.
+    that the formula of the others in their column or row does not give; ``known``: the
+    figures of those that are proven or copied; ``exact``: with the values that the
+    formulas give.
     """
 
     proven: frozenset[CellPlace]
     wrong: frozenset[CellPlace]
+    known: Mapping[CellPlace, Amount]
+    exact: Mapping[CellPlace, Amount]
 
 
 _Formula = tuple[object, ...]
@@ -87,12 +96,16 @@ def check_cells(cells: _Cells) -> CheckedCells:
     proven: set[CellPlace] = set()
     wrong: set[CellPlace] = set()
     known = {place: cell.figure for place, cell in cells.items() if cell.is_copied}
+    exact: dict[CellPlace, Amount] = {}
     aggregates: dict[bool, set[CellPlace]] = {True: set(), False: set()}
-    for _ in range(2):
+    for attempt in range(3):
+        if attempt == 2:
+            # What is computed may be so of exact figures, not of those shown.
+            known |= exact
         unknown: set[CellPlace] = set()
         for place, cell in cells.items():
             is_known = cell.is_copied and cell.is_cited
-            if not is_known and place not in proven | wrong:
+            if not is_known and (attempt == 2 or place not in proven | wrong):
                 unknown.add(place)
         for is_turned in (False, True):
             lines = _lines(cells, known, aggregates, is_turned=is_turned)
@@ -106,15 +119,47 @@ def check_cells(cells: _Cells) -> CheckedCells:
                     if any(is_result(cells[place].figure, one) for one in turned):
                         wrong.add(place)
                 right = _right_cells(cells, results, is_turned=is_turned)
-                proven |= {place for place, is_right in right.items() if is_right}
-                for place, is_right in right.items():
-                    if not is_right and not cells[place].is_copied:
+                for place, result in right.items():
+                    if result is not None:
+                        proven.add(place)
+                        exact[place] = _with_value(cells[place].figure, result)
+                    elif not cells[place].is_copied:
                         wrong.add(place)
                 for place in right:
                     if _is_aggregate(cells[place].figure, results[place]):
                         aggregates[is_turned].add(place)
-        known |= {place: cells[place].figure for place in proven}
-    return CheckedCells(frozenset(proven), frozenset(wrong - proven))
+        known |= {place: cells[place].figure for place in proven - known.keys()}
+    wrong -= proven
+    shown = {place: cells[place].figure for place in known}
+    wrong.update(_misranked(cells, known))
+    proven -= wrong
+    return CheckedCells(frozenset(proven), frozenset(wrong), shown, known | exact)
+
+
+def _with_value(figure: Amount, base: Decimal) -> Amount:
+    """Return a figure with an exact value, which has the unit of the first size."""
+    values = frozenset([base / (figure.size or 1)])
+    return figure._replace(figure=figure.figure._replace(values=values))
+
+
+def _misranked(cells: _Cells, known: Mapping[CellPlace, Amount]) -> Iterator[CellPlace]:
+    """Yield the cells at which the order of a ranked table breaks, where no column of
+    it is in order.
+    """
+    columns = defaultdict[int, dict[int, list[CellPlace]]](lambda: defaultdict(list))
+    for place, cell in cells.items():
+        is_aggregate = bool(cell.names[0])
+        if cell.is_ranked and place in known and not is_aggregate:
+            columns[place.table][place.column].append(place)
+    for of_table in columns.values():
+        breaks: list[list[CellPlace]] = []
+        for places in of_table.values():
+            bases = [known[place].base for place in sorted(places)]
+            for sign in (1, -1):
+                steps = zip(sorted(places)[1:], pairwise(bases), strict=True)
+                breaks.append([at for at, (a, b) in steps if (b - a) * sign < 0])
+        if len(breaks) > 2 or any(map(len, breaks)):
+            yield from min(breaks, key=len)
 
 
 def _line_of(place: CellPlace, *, is_turned: bool) -> tuple[int, int]:
@@ -189,8 +234,10 @@ def _right_cells(
     results: Mapping[CellPlace, Mapping[_Formula, Decimal]],
     *,
     is_turned: bool,
-) -> dict[CellPlace, bool]:
-    """Return whether cells of a column are right, as far as it can be told."""
+) -> dict[CellPlace, Decimal | None]:
+    """Return what the cells of a column are, None for those that are wrong, as far as
+    it can be told.
+    """
     right = _named_cells(cells, results, is_turned=is_turned)
     results = {place: results[place] for place in results.keys() - right.keys()}
     figures = {place: cells[place].figure for place in results}
@@ -201,12 +248,19 @@ def _right_cells(
         for formula, result in given.items():
             votes[formula] += _is_right(figures[cell], result, is_signed=is_signed)
     best, count = max(votes.items(), key=itemgetter(1), default=((), 0))
+    if not is_signed and best[-1:] == ("difference",):
+        # What is a loss in one row and a gain in another has a sign.
+        signs = {given[best] < 0 for given in results.values() if best in given}
+        is_signed = len(signs) > 1 and not any(cells[one].is_size for one in results)
     for cell, given in results.items():
         if count > 1 and best in given:
-            right[cell] = _is_right(figures[cell], given[best], is_signed=is_signed)
+            is_right = _is_right(figures[cell], given[best], is_signed=is_signed)
+            right[cell] = given[best] if is_right else None
+            continue
         # A single cell may be some result by accident, and is no rank.
-        elif _is_proven(figures[cell], given, is_named=True):
-            right[cell] = True
+        proven = _proven(figures[cell], given, is_named=True)
+        if proven is not None:
+            right[cell] = proven.base
     if count == 1 and len(results) == 2:
         right |= _wrong_beside(figures, results, right)
     return right
@@ -217,18 +271,18 @@ def _named_cells(
     results: Mapping[CellPlace, Mapping[_Formula, Decimal]],
     *,
     is_turned: bool,
-) -> dict[CellPlace, bool]:
-    """Return whether the cells that are called a total, mean, ... are right. If all
-    means are others, they are perhaps weighted.
+) -> dict[CellPlace, Decimal | None]:
+    """Return what the cells that are called a total, mean, ... are, None for those that
+    are wrong. If all means are others, they are perhaps weighted.
     """
-    right: dict[CellPlace, bool] = {}
+    right: dict[CellPlace, Decimal | None] = {}
     for place, given in results.items():
         name = cells[place].names[not is_turned]
         if (name,) in given:
-            right[place] = is_result(cells[place].figure, given[name,])
-    if any(right.values()) or any(
-        cells[place].names[not is_turned] == "sum" for place in right
-    ):
+            result = given[name,]
+            right[place] = result if is_result(cells[place].figure, result) else None
+    is_sum = any(cells[place].names[not is_turned] == "sum" for place in right)
+    if is_sum or any(result is not None for result in right.values()):
         return right
     return {}
 
@@ -237,25 +291,25 @@ def _is_signed(figure: Amount) -> bool:
     return figure.is_plus or min(figure.figure.values) < 0
 
 
-def _is_proven(
+def _proven(
     claim: Amount, given: Mapping[_Formula, Decimal], *, is_named: bool
-) -> bool:
-    """Return whether some formula gives a single cell, and not by accident. A single
-    rank or index proves nothing.
+) -> Amount | None:
+    """Return a single cell that some formula gives, and not by accident, with the exact
+    value. A single rank or index proves nothing.
     """
     results: list[Decimal] = []
     for formula, result in given.items():
         is_other = _is_signed(claim) and (claim.base < 0) != (result < 0)
         if _RELATIVE.isdisjoint(formula) and not is_other:
             results.append(result)
-    return proven_amount(claim, results, is_named=is_named) is not None
+    return proven_amount(claim, results, is_named=is_named)
 
 
 def _wrong_beside(
     figures: Mapping[CellPlace, Amount],
     results: Mapping[CellPlace, Mapping[_Formula, Decimal]],
-    right: Mapping[CellPlace, bool],
-) -> dict[CellPlace, bool]:
+    right: Mapping[CellPlace, Decimal | None],
+) -> dict[CellPlace, Decimal | None]:
     """Return the one of two cells of which no formula gives what it says, though those
     that give the other one, and not by accident, can be applied to it.
     """
@@ -263,9 +317,9 @@ def _wrong_beside(
         if other in right or figures[cell].measure != figures[other].measure:
             continue
         formulas = {key for key in given if is_result(figures[cell], given[key])}
-        is_certain = _is_proven(figures[cell], given, is_named=False)
-        if is_certain and formulas <= of_other.keys():
-            return {other: False}
+        proven = _proven(figures[cell], given, is_named=False)
+        if proven is not None and formulas <= of_other.keys():
+            return {other: None}
     return {}
 
 
@@ -301,6 +355,8 @@ def _results(
             right = lines.all.get((place.table, number + step), {}).get(column)
             if right is not None:
                 pairs.append(((column, "step", step), figure, right))
+        if claim.measure == figure.measure and claim.size != figure.size:
+            results[column, "converted"] = figure.base
         across = lines.across[place.table, column]
         for formula, result in _results_in(claim, number, figure, across):
             results[column, *formula] = result
@@ -310,6 +366,9 @@ def _results(
                 continue
             operation = "change" if name in ("increase", "decrease") else name
             results[(*key, operation)] = result
+        if cell.is_rate and right.base and left.measure == right.measure:
+            # So much of the rest for each of a part.
+            results[(*key, "rest ratio")] = left.base / right.base - 1
     alike: list[Amount] = []
     for column, figure in lines.parts.get((place.table, number), {}).items():
         if column != own and figure.measures_as(claim):

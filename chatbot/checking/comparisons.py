@@ -8,12 +8,18 @@ from itertools import permutations
 from typing import NamedTuple
 
 from ..language.characters import lowered
-from .amounts import Amount
+from .amounts import Amount, amounts
 from .contradictions import NEGATORS, Defect
 from .evidence import WORD, Evidence, PassageRow, beginning, keys_of, label_key
 from .wording import BOUNDS, LIMITS, pattern, stem, stems
 
-__all__ = ["balance_of", "compares", "flow_of", "wrong_comparisons"]
+__all__ = [
+    "balance_of",
+    "compares",
+    "flow_of",
+    "turned_figures",
+    "wrong_comparisons",
+]
 
 _INCOME = stems("income")
 _SPENDING = stems("spending")
@@ -34,6 +40,7 @@ _PER_HUNDRED = re.compile(
 """103 men per 100 women."""
 _STANDS_FOR = re.compile(r"^\s*(?:and |so )?(?:that|this|which|it)\b")
 _FIGURE = re.compile(r"\s(?:\W{0,3}\d|an? |half\b|one\b|two\b|three\b|twice\b)")
+_THAN = re.compile(r"\bthan\b")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -117,6 +124,42 @@ def wrong_comparisons(
         wrong = [one for one in pairs if (one[0] - one[1]) * pivot.sign < 0]
         if wrong and len(wrong) == len(pairs):
             yield Defect("direction", pivot.word)
+
+
+def turned_figures(sentence: str, *, comma: bool) -> Iterator[Defect]:
+    """Yield the word that compares two figures of a sentence the wrong way, where the
+    first stands within the comparison: "higher in Mali, at 5, than in Chad, at 7".
+    ``comma``: decimals have a comma.
+    """
+    lower = lowered(sentence)
+    if not _THAN.search(lower):
+        return
+    claimed = amounts(sentence, comma=comma)
+    for match in _THAN.finditer(lower):
+        words = list(WORD.finditer(lower, 0, match.start()))
+        compared = [one for one in words if stem(one[0]) in _MORE | _LESS]
+        behind = [one for one in claimed if one.figure.start >= match.end()]
+        if not compared or not behind:
+            continue
+        verb = compared[-1]
+        within = [
+            one for one in claimed if verb.end() <= one.figure.start < match.start()
+        ]
+        if len(within) != 1 or _SIDE.search(lower, verb.end(), behind[0].figure.start):
+            continue
+        first = within[0]
+        second = behind[0]
+        is_by = lower[: first.figure.start].rstrip().endswith(" by")
+        if is_by or first.figure.year or second.figure.year:
+            continue
+        if not first.measures_as(second):
+            continue
+        is_known = first.measure and second.measure
+        left = first.base if is_known else max(first.figure.values)
+        right = second.base if is_known else max(second.figure.values)
+        is_turned = left < right if stem(verb[0]) in _MORE else left > right
+        if is_turned and min(left, right) >= 0:
+            yield Defect("direction", sentence[verb.start() : verb.end()])
 
 
 def _compared_rows(cited: Sequence[Evidence]) -> Iterator[_Compared]:
