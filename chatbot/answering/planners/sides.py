@@ -112,19 +112,17 @@ class BySides:
         names nothing but what is compared.
         """
         figures = self._tools.figures
+        if not self._every.bare:
+            compares = len(self._ready) < len(self._every.compared)
+            return figures.compile(turn, compares=compares)
+        computed = figures.compute(turn)
+        if computed is not None:
+            return computed
         countries = [side.scope.get(COUNTRY) for side in self._ready]
         names = [
             str(named.values[0]) for named in countries if isinstance(named, Values)
         ]
         names = list(dict.fromkeys(names))
-        if not self._every.bare:
-            compiled = figures.compile(turn)
-            if compiled is None and len(self._ready) < len(self._every.compared):
-                return figures.of_present(turn, names)
-            return compiled
-        computed = figures.compute(turn)
-        if computed is not None:
-            return computed
         if not names:
             return None
         scope = turn.question.scope.having(COUNTRY, names)

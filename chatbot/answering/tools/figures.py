@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 
 from ...checking.wording import cited_numbers, renumber
 from ...domain import Chunk, Context, Passage, ReportedFigure, Scope, SearchHit
@@ -43,7 +44,6 @@ from ...questions.operations import (
     read_course,
     read_operation,
     read_units,
-    says_people,
     unmet_words,
 )
 from ...questions.reading import (
@@ -89,6 +89,8 @@ from ..table_rows import (
 )
 from ..turn import Turn
 from ..word_sets import WordSets
+
+_WHAT_AND_WHEN = attrgetter("subject", "indicator", "unit", "year", "edition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +255,10 @@ class FigureTool:
         of_one = isinstance(chosen, Values) and len(chosen.values) == 1
         return read_request(reading, countries=len(about) or int(of_one)), about
 
-    def compile(self, turn: Turn) -> Rendered | None:
+    def compile(self, turn: Turn, *, compares: bool = False) -> Rendered | None:
         """Return the table that the question asks for; None where it asks for none, or
-        nothing surely meant is in it.
+        nothing surely meant is in it. ``compares``: it names others, without reports,
+        to compare with.
         """
         computed = self.of_table(turn) or self.compute(turn)
         if computed is not None:
@@ -264,6 +267,8 @@ class FigureTool:
         if premise is not None:
             return premise
         request, about = self.asked_for(turn)
+        if compares and request.kind == "value":
+            request = replace(request, kind="comparison")
         reading = turn.reading
         if turn.is_foreign:
             # Which indicator of all reports it means would be a guess.
@@ -345,10 +350,33 @@ class FigureTool:
         if rendered is None:
             return self._of_rows(turn, request)
         rendered.unused = _dropped(turn.reading, request, about, rendered)
+        if request.kind == "comparison":
+            also = self._also_named(turn, measured, scope)
+            rendered.text = f"{rendered.text}\n\n{also}".strip()
         if request.kind in OF_ALL:
             without = lacking(subjects, measured[0].by_subject, turn.say)
             rendered.text = f"{rendered.text}\n\n{without}".strip()
         return rendered
+
+    def _also_named(
+        self, turn: Turn, measured: Sequence[IndicatorFigures], scope: Scope
+    ) -> str:
+        """Return a sentence about the other indicators that the glossary calls by the
+        words of a question, as "GDP" names two; "" without any.
+        """
+        words = " ".join(telling_words(turn.reading))
+        here = self.tables.indicators(scope).keys() - {one.heading for one in measured}
+        names = []
+        for entry in self.glossary():
+            phrases = map(str.casefold, (entry.term, *entry.other_words))
+            if entry.label or entry.heading not in here:
+                continue
+            if words.casefold() in phrases:
+                names.append(escape_markdown(in_a_sentence(entry.heading)))
+        if not names:
+            return ""
+        text = "“{words}” can also mean {names}."
+        return turn.say(text, words=escape_markdown(words), names=", ".join(names))
 
     def _of_words(
         self,
@@ -684,26 +712,6 @@ class FigureTool:
             return None
         return self.render(Request("comparison", ""), measured, subjects, (), turn.say)
 
-    def of_present(self, turn: Turn, subjects: Sequence[str]) -> Rendered | None:
-        """Return the figure of a comparison for those of its subjects that have
-        reports; None where it surely means none.
-        """
-        operation = read_operation(turn.reading, subjects=1 + len(subjects))
-        scope = turn.question.scope.having(COUNTRY, subjects)
-        pairs = self.tables.indicators(scope)
-        measured = []
-        for topic in operation.topics:
-            pair = self.tables.population(scope)
-            if pair is None or not says_people(topic):
-                pair = self.tables.meant(topic, scope, turn.request)
-            if pair is not None:
-                measured.append(self.tables.measured(*pair, pairs, scope, subjects))
-        if not subjects or not measured:
-            return None
-        years = [named.condition for named in turn.reading.figure_years]
-        request = Request("comparison", "")
-        return self.render(request, measured, subjects, years, turn.say)
-
     def _chapters(self, chunk_ids: Sequence[str]) -> Mapping[str, str]:
         return {chunk.id: chunk.chapter for chunk in self.store.get(chunk_ids)}
 
@@ -721,29 +729,21 @@ def _add_contradictions(
     rendered: Rendered, cells: Sequence[tuple[RowFigures, AskedFigures]]
 ) -> None:
     """Name what other documents give for the first of these cells, of the same time."""
-    (table, first), *others = cells
+    (_, first), *others = cells
     figure = first.figures[0]
     given = {figure.value: ""}
-    for other, cell in others:
-        stated = cell.figures[0]
-        if cell.lacking or stated.value in given:
+    for _, cell in others:
+        other = cell.figures[0]
+        if cell.lacking or other.document_id == figure.document_id:
             continue
-        if other.chunk.year == table.chunk.year and _has_one_name(stated, figure):
-            given[stated.value] = rendered.cite(stated)
+        if _WHAT_AND_WHEN(other) == _WHAT_AND_WHEN(figure) and other.value not in given:
+            given[other.value] = rendered.cite(other)
     say = rendered.say
     values = list_in_words(list(given.values())[1:], say("and"), say(", "))
     if values:
         sentence, _, row = rendered.text.partition("\n\n")
         note = say("Other reports give {values}.", values=values)
         rendered.text = f"{sentence} {note}\n\n{row}".strip()
-
-
-def _has_one_name(figure: ReportedFigure, other: ReportedFigure) -> bool:
-    """Return whether two figures are of the same thing, unit and year."""
-    names = []
-    for one in (figure, other):
-        names.append((one.subject, one.indicator, one.unit, one.year))
-    return names[0] == names[1]
 
 
 def _dropped(

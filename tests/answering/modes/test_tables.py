@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from chatbot.app.services import build
 from chatbot.domain import Answer
+from chatbot.domain.figures import GlossaryEntry
 from chatbot.library.sources import Source
 from tests.answering.modes.conftest import MALI_2021, question
 from tests.asking import on_the_way
@@ -302,3 +304,28 @@ def test_rows_of_a_table_are_ranked_beside_countries(
     ask: Callable[[str], Answer], query: str, beginning: str
 ) -> None:
     assert ask(query).response.startswith(beginning)
+
+
+def test_a_comparison_says_what_else_its_word_means(tmp_path: Path) -> None:
+    output = "# {0}\n\n## Real GDP\n\n${1} billion (2024 est.)\n\n"
+    output += "## GDP (official exchange rate)\n\n${2} billion (2024 est.)\n"
+    entries = [
+        GlossaryEntry("output", "", ("GDP",), "Real GDP"),
+        GlossaryEntry(
+            "output in dollars", "", ("GDP",), "GDP (official exchange rate)"
+        ),
+    ]
+    settings = small_settings(tmp_path / "data", chat_model="extractive")
+    with build(settings) as keyless:
+        keyless.storage.glossary.put("", entries)
+        for name, real, official in (("Kenya", 30, 12), ("Mali", 6, 2)):
+            path = tmp_path / f"{name}.md"
+            path.write_text(output.format(name, real, official), encoding="utf-8")
+            ingest_file(keyless, path, name, country_name=name, year=2025)
+        asked = question("Compare the GDP of Kenya and Mali")
+        response = on_the_way(keyless.everything.flow, asked)[-1].answer.response
+    assert "| Kenya | Mali |" in response
+    other = (
+        "real GDP" if "| GDP (official" in response else "GDP (official exchange rate)"
+    )
+    assert response.endswith(f"\n\n“GDP” can also mean {other}.")
