@@ -332,7 +332,7 @@ def statements_value(statements: Sequence[Stated] | None) -> list[list[Any]] | N
         return None
     stored: list[list[Any]] = []
     for figure in statements:
-        row = list[Any](figure)
+        row: list[Any] = list(figure)
         # A wide table has hundreds of thousands: a general encoder takes six times
         # as long.
         row[_VALUE] = str(figure.value)

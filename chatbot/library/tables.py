@@ -164,7 +164,7 @@ def _stated(
         unit = beside.unit
     if unit is not None:
         # "$5" below "US$ million": the cell repeats a part of its unit.
-        if unit_name != "%":
+        if unit_name != "%" and unit.scale != 1:
             value *= unit.scale
         text = _with_unit(text, unit_name, unit)
         unit_name = unit_name or unit.name

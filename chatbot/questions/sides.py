@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from ..domain import Range, Scope
+from ..domain.chat import QUERY_CHARACTERS
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedYears, Reading, Value, Values
 from ..domain.tables import Texts
@@ -314,7 +315,12 @@ def sub_questions(
     for whole, country in _by_country(reading):
         for thing in things(whole):
             parts.append(as_sentence(_with_names(thing, (country or named, years))))
-    return parts[:most] if len(parts) > 1 else [reading.text]
+    parts = parts[:most]
+    # Each part repeats the rest of the question: together they are searched in no more
+    # time than the longest question.
+    if len(parts) < 2 or sum(map(len, parts)) > QUERY_CHARACTERS:
+        return [reading.text]
+    return parts
 
 
 def _with_names(text: str, names: Iterable[str]) -> str:

@@ -138,6 +138,14 @@ def test_a_second_question_without_a_country_or_a_noun_has_those_of_the_first(
     assert sub_questions(read_names(text, MANY), lambda topic: [topic])[1] == second
 
 
+def test_parts_are_together_no_longer_than_a_question_may_be() -> None:
+    asked = "What do Kenya and Somalia export"
+    short = sub_questions(read_names(f"{asked}?", MANY), lambda topic: [topic])
+    assert short == ["What do Kenya export?", "What do Somalia export?"]
+    text = f"{asked}, {'by sea ' * 300}?"
+    assert sub_questions(read_names(text, MANY), lambda topic: [topic]) == [text]
+
+
 def test_a_group_is_a_scope_where_no_country_is_asked_about() -> None:
     def named(text: str) -> tuple[list[str], list[str]]:
         reading = read_names(text, LIBRARY)

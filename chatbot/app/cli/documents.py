@@ -8,6 +8,7 @@ from ...domain import DocumentRecord
 from ...domain.callers import ANYBODY
 from ...domain.errors import InvalidRequestError, LoadError, NotFoundError
 from ...domain.tables import Texts
+from ...language.characters import visible
 from ...language.counts import count_of, estimate_tokens_of
 from ...library.control import JobControl
 from ...library.pipeline import passages
@@ -48,7 +49,7 @@ def list_documents(
         about = ", ".join(named)
         click.echo(
             f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  "
-            f"({about or record.source})"
+            f"({about or visible(record.source)})"
         )
     passages = 0
     for record in records:

@@ -24,6 +24,7 @@ from ...domain.errors import (
 from ...domain.request import RequestContext
 from ...domain.tables import Texts
 from ...domain.validation import parse
+from ...language.characters import visible
 from ...language.counts import count_of
 from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
@@ -323,7 +324,7 @@ class FileFinder:
     def _readable(self, sources: Iterable[Source], *, lifts: bool) -> Iterator[Work]:
         """Yield what has a format that can be read, or is named in a manifest."""
         for source in sources:
-            name = source.path.name
+            name = visible(source.path.name)
             if source.listed or source.path.suffix.lower() in suffixes():
                 yield Work(name, partial(_given, source), lifts)
                 continue
@@ -356,7 +357,7 @@ class FileIngestion:
 
     def run(self, work: Work, control: JobControl) -> Result:
         """Ingest a file, or say what would happen."""
-        name = work.name
+        name = visible(work.name)
         try:
             source = work.source()
             if self._is_dry_run:
@@ -366,7 +367,7 @@ class FileIngestion:
         except DeletedReportError as error:
             return "deleted", 0, f"{name}  {error.message}"
         except (LoadError, CancelledError, SupersededError) as error:
-            click.secho(f"\n{error.message}", fg="red", err=True)
+            click.secho(f"\n{visible(error.message)}", fg="red", err=True)
             return "failed", 0, name
 
     def _load_strictly(self, path: Path, **options: Any) -> Loaded:

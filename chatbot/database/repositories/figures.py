@@ -467,7 +467,12 @@ class FigureRepository(FigureReader):
         if not document_ids:
             return []
         condition = {"document_id": {"$in": sorted(document_ids)}}
-        return sorted(self._written.distinct("document_id", condition))
+        ids: set[str] = set()
+        # A removal that broke off left figures of no version.
+        for stored in (self._written, self._rows):
+            for row, _ in stored.group(condition, ["document_id"]):
+                ids.add(row["document_id"])
+        return sorted(ids)
 
     def missing(self, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
         """Return the searchable reports whose figures are not stored, or not those of

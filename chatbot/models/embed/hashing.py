@@ -37,11 +37,11 @@ class HashingEmbedder:
         """Return shape (dimensions,). A text without words gets a fixed direction, so
         that no vector is zero.
         """
-        terms = analyzer("english").terms(text) or [""]
-        digests = np.array([_digest(term) for term in terms], dtype=np.uint64)
-        signs = np.where(digests >> np.uint64(63), 1.0, -1.0)
-        features = (digests % np.uint64(self.dimensions)).astype(np.intp)
-        vector = np.bincount(features, signs, self.dimensions).astype(np.float32)
+        counts = [0.0] * self.dimensions
+        for term in analyzer("english").terms(text) or [""]:
+            digest = _digest(term)
+            counts[digest % self.dimensions] += 1.0 if digest >> 63 else -1.0
+        vector = np.array(counts, dtype=np.float32)
         if not vector.any():
             vector[0] = 1.0
         return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)

@@ -151,6 +151,18 @@ def test_documents_are_listed_by_scope_and_deleted_with_their_passages(
     )
 
 
+def test_names_of_files_turn_no_line_of_the_terminal_around(
+    run: Run, tmp_path: Path
+) -> None:
+    for name in ("gnp\u202efdp.md", "tea\u202efdp.xyz"):
+        (tmp_path / name).write_text("Tea is grown in the hills.", encoding="utf-8")
+    outcomes = (run("ingest", str(tmp_path)), run("documents", "list"))
+    shown = "".join(outcome.out + outcome.err for outcome in outcomes)
+    assert "gnpfdp.md" in shown
+    assert "teafdp.xyz" in shown
+    assert "\u202e" not in shown
+
+
 def test_a_deleted_report_comes_back_by_undelete_or_by_its_own_name_only(
     run: Run, kenya_file: Path
 ) -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from chatbot.database.changes import CATALOG
+from chatbot.database.changes import CATALOG, FIGURES
 from chatbot.database.core import Database
 from chatbot.database.ordinary_indexes import (
     create_missing,
@@ -253,6 +253,16 @@ class TestVersions:
         ]
         monkeypatch.setattr("chatbot.database.repositories.figures.READING", 4)
         assert len(library.missing(records)) == 3
+
+    def test_figures_that_a_broken_removal_left_are_still_named(
+        self, database: Database, library: FigureRepository
+    ) -> None:
+        ids = ["mali2025", "peru2023"]
+        with database.changes.of(["mali2025"], FIGURES) as change:
+            change["figure_versions"].delete_many({"document_id": "mali2025"})
+        assert library.stored_of(ids) == ["mali2025"]
+        library.remove("mali2025")
+        assert library.stored_of(ids) == []
 
 
 def record(id: str, version: str) -> DocumentRecord:
