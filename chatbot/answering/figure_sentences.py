@@ -3,6 +3,7 @@ of which year; then what is missing.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from ..checking.tables import markdown_table
@@ -263,67 +264,35 @@ def over_years(table: FigureTable, say: Say) -> str:
     parts = []
     names = [escape_markdown(row.subject) for row in table.rows]
     for name in dict.fromkeys(column.indicator for column in table.columns):
-        numbers = [
-            number
-            for number, column in enumerate(table.columns)
-            if column.indicator == name
-        ]
+        lines = [[say("Year"), *names]]
+        numbers = []
+        kinds = set()
+        for number, column in enumerate(table.columns):
+            if column.indicator == name:
+                numbers.append(number)
+                for cell in filter(None, (row.cells[number] for row in table.rows)):
+                    kinds.add((cell.year == column.year, cell.how, cell.estimate))
+        # Where a line's year is that of all its figures they do not repeat it.
+        is_plain = kinds in ({(True, "", True)}, {(True, "", False)})
+        for number in numbers:
+            cells = [row.cells[number] for row in table.rows]
+            if is_plain:
+                cells = [
+                    cell and replace(cell, year=None, sources=()) for cell in cells
+                ]
+            shown = [cell_text(cell, say) for cell in cells]
+            lines.append([str(table.columns[number].year), *shown])
         courses = [_course(row, name, numbers, say) for row in table.rows]
         sentences = list(filter(None, courses))
         if len(numbers) < 2:
             parts.append(" ".join(sentences))
             continue
-        first, *others = sentences or [""]
-        if len(others) < 2:
-            first, others = " ".join(sentences), []
-        are_estimates = _are_estimates(table, numbers)
-        lines = [
-            [
-                str(table.columns[number].year),
-                *(
-                    _in_its_year(row.cells[number], table, number, are_estimates, say)
-                    for row in table.rows
-                ),
-            ]
-            for number in numbers
-        ]
-        parts += [first, markdown_table([say("Year"), *names], lines)]
-        if are_estimates:
+        above = sentences[:1] if len(sentences) > 2 else sentences
+        parts += [" ".join(above), markdown_table(lines[0], lines[1:])]
+        if kinds == {(True, "", True)}:
             parts.append(say("All figures of the table are estimates."))
-        parts.append(" ".join(others))
+        parts.append(" ".join(sentences[len(above) :]))
     return "\n\n".join(filter(None, parts))
-
-
-def _are_estimates(table: FigureTable, numbers: Sequence[int]) -> bool:
-    """Return whether all figures of these columns are estimates of their years."""
-    for row in table.rows:
-        for number in numbers:
-            cell = row.cells[number]
-            year = table.columns[number].year
-            if cell is None:
-                continue
-            if cell.how or cell.year != year or not cell.estimate:
-                return False
-    return True
-
-
-def _in_its_year(
-    cell: FigureCell | None,
-    table: FigureTable,
-    number: int,
-    are_estimates: bool,
-    say: Say,
-) -> str:
-    """Return a cell of a line that begins with its year, without the year, and without
-    "est." where all cells are estimates.
-    """
-    if cell is None or cell.how or cell.year != table.columns[number].year:
-        return cell_text(cell, say)
-    text = escape_markdown(cell.text)
-    if cell.estimate and not are_estimates:
-        text = f"{text} (est.)"
-    marks = "".join(f"[{citation}]" for citation in cell.citations)
-    return f"{text} {marks}".strip()
 
 
 def whole_of(table: FigureTable, say: Say) -> str:

@@ -3,7 +3,7 @@ proposes, countries that nothing proves, and reports that look like another one.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from .description import WORKBOOKS, FirstPages
 from .pipeline import passages
 from .sources import METADATA, PUBLICATION, About, shown_source
 
-__all__ = ["MAX_REVIEWED", "Doubt", "alike", "copies", "doubts", "value_of"]
+__all__ = ["MAX_REVIEWED", "Doubt", "alike", "doubts", "value_of"]
 
 _LIMITS = read_table(__package__, "description")["review"]
 MAX_REVIEWED: int = _LIMITS["reports"]
@@ -114,39 +114,21 @@ def value_of(record: DocumentRecord, field: str) -> Any:
 
 
 def alike(records: Iterable[DocumentRecord]) -> dict[str, tuple[DocumentRecord, ...]]:
-    """Return the reports with the same title, country and year as another one, by id,
-    each with up to MAX_ALIKE of those others.
+    """Return the reports that are the same file as another one, or have its title,
+    country and year, by id, each with up to MAX_ALIKE of those others.
     """
-
-    def title_and_scope(record: DocumentRecord) -> tuple[object, ...]:
-        country = record.metadata.get("country_name")
-        return normalise(record.title), country, record.metadata.get("year")
-
-    return _others_in_group(records, title_and_scope)
-
-
-def copies(records: Iterable[DocumentRecord]) -> dict[str, tuple[DocumentRecord, ...]]:
-    """Return the reports that are the same file as another one, as ``alike`` does."""
-    return _others_in_group(records, lambda record: record.digest)
-
-
-def _others_in_group(
-    records: Iterable[DocumentRecord], key_of: Callable[[DocumentRecord], object]
-) -> dict[str, tuple[DocumentRecord, ...]]:
-    """Return the others with the same key by the ids of records; those without a key
-    are like none.
-    """
-    groups: defaultdict[object, list[DocumentRecord]] = defaultdict(list)
+    groups: defaultdict[tuple[object, ...], list[DocumentRecord]] = defaultdict(list)
     for record in records:
-        if key := key_of(record):
-            groups[key].append(record)
-    others = {}
+        country = record.metadata.get("country_name")
+        key = (normalise(record.title), country, record.metadata.get("year"))
+        groups[key].append(record)
+        if record.digest:
+            groups[record.digest,].append(record)
+    others: defaultdict[str, dict[str, DocumentRecord]] = defaultdict(dict)
     for group in groups.values():
-        if len(group) == 1:
-            continue
         # Each names a few: of a thousand with one title not all of all.
         named = group[: MAX_ALIKE + 1]
         for record in group:
-            rest = [other for other in named if other.id != record.id]
-            others[record.id] = tuple(rest[:MAX_ALIKE])
-    return others
+            rest = {other.id: other for other in named if other.id != record.id}
+            others[record.id] |= rest
+    return {id: tuple(rest.values())[:MAX_ALIKE] for id, rest in others.items() if rest}

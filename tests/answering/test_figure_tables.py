@@ -349,7 +349,7 @@ class TestWhatIsSaid:
         assert text.endswith("All figures of the table are estimates.")
         mixed = [shared[0], figures[1]]
         text = said(Request("series", "unemployment rate"), mixed, ["Kenya"])
-        assert text.endswith("| 2020 | 5% (est.) [1] |\n| 2022 | 5% [1] |")
+        assert text.endswith("| 2020 | 5% (2020 est.) [1] |\n| 2022 | 5% (2022) [1] |")
 
     def test_a_year_that_is_asked_and_missing_is_shown(self) -> None:
         text = said(

@@ -18,7 +18,7 @@ from ...domain.errors import (
 from ...domain.tables import Texts
 from ...domain.validation import parse
 from ...library.pipeline import Edited
-from ...library.review import Doubt, alike, copies, doubts, value_of
+from ...library.review import Doubt, alike, doubts, value_of
 from ...library.sources import About
 from .library import Library
 
@@ -79,9 +79,9 @@ class ReviewedReport:
     record: DocumentRecord
     doubts: tuple[Doubt, ...]
     alike: tuple[DocumentRecord, ...]
-    """Some of the reports with the same title, country and year."""
-    copies: tuple[DocumentRecord, ...]
-    """Some of the reports that are the same file."""
+    """Some of the reports that are the same file, or of the same title, country and
+    year.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +96,11 @@ class Review:
         every = reader.documents.all()
         titles = [record.title for record in every]
         others = alike(every)
-        same_files = copies(every)
         for record in records:
             yield ReviewedReport(
                 record,
                 doubts(record, reader.passages, titles),
                 others.get(record.id, ()),
-                same_files.get(record.id, ()),
             )
 
     def check(self, edits: Sequence[ReportEdit]) -> list[CheckedEdit]:

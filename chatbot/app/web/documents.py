@@ -2,7 +2,7 @@
 and original file.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
@@ -188,9 +188,9 @@ class ReviewRow(Inlines):
     document: LibraryReport
     doubts: tuple[Doubt, ...]
     alike: tuple[NamedReport, ...]
-    """Some of the reports with the same title, country and year."""
-    copies: tuple[NamedReport, ...]
-    """Some of the reports that are the same file."""
+    """Some of the reports that are the same file, or of the same title, country and
+    year.
+    """
 
 
 class ReviewQuery(Query):
@@ -226,19 +226,11 @@ def review_documents(query: ReviewQuery) -> Json:
 
 
 def _review_row(reviewed: ReviewedReport) -> ReviewRow:
-    return ReviewRow(
-        _shown(reviewed.record),
-        reviewed.doubts,
-        _named(reviewed.alike),
-        _named(reviewed.copies),
-    )
-
-
-def _named(records: Iterable[DocumentRecord]) -> tuple[NamedReport, ...]:
-    return tuple(
-        NamedReport(record.id, record.title, shown_source(record.source))
-        for record in records
-    )
+    others = []
+    for record in reviewed.alike:
+        source = shown_source(record.source)
+        others.append(NamedReport(record.id, record.title, source))
+    return ReviewRow(_shown(reviewed.record), reviewed.doubts, tuple(others))
 
 
 @documents.get("/api/documents/<document_id>", need="read")

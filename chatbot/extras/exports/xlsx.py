@@ -39,11 +39,10 @@ _SHOWN = {"text", "code_inline", "softbreak", "hardbreak"}
 
 @dataclass(frozen=True, slots=True)
 class NotedNumber:
-    """A number of a cell, what its note says, and of what it is, with the unit."""
+    """A number of a cell, and what its note says."""
 
     value: float
     note: str
-    quantity: str = ""
 
 
 def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
@@ -63,12 +62,15 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
         answer = message["answer"] or {}
         figures_of_answer = answer.get("figures") or ()
         noted = {
-            (figure["text"], str(figure.get("citation"))): figure
+            (figure["text"], str(figure.get("citation"))): figure["value"]
             for figure in figures_of_answer
         }
+        stated = (answer.get("card") or {}).get("figures", ())
+        quantities = {f"{one['indicator']} ({one['unit']})" for one in stated}
         for rows in tables_of(message["content"], answer):
             numbers = [[_as_number(cell, noted) for cell in row] for row in rows]
-            _name_quantity(numbers)
+            if len(quantities) == 1:
+                numbers[0][0] = " · ".join([str(numbers[0][0]), *quantities])
             tables[f"{len(tables) + 1} {question}"] = numbers
         for figure in figures_of_answer:
             figures.append([question, *(figure.get(name) for name in FIGURE_COLUMNS)])
@@ -84,29 +86,18 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
 
 
 def _as_number(
-    cell: str | float, noted: Mapping[tuple[str, str], Json]
+    cell: str | float, noted: Mapping[tuple[str, str], float]
 ) -> str | float | NotedNumber:
     """Return the number of a cell with one cited figure, its text as a note; other
-    cells as they are. ``noted``: figures by their text and citation.
+    cells as they are. ``noted``: the values of figures by their text and citation.
     """
     found = _FIGURE_CELL.fullmatch(cell) if isinstance(cell, str) else None
     if found is None:
         return cell
-    figure = noted.get((found["text"], found["number"]))
-    if figure is None:
+    value = noted.get((found["text"], found["number"]))
+    if value is None:
         return cell
-    quantity = figure.get("indicator", "")
-    if quantity and figure.get("unit"):
-        quantity = f"{quantity} ({figure['unit']})"
-    return NotedNumber(figure["value"], found[0], quantity)
-
-
-def _name_quantity(rows: list[list[Any]]) -> None:
-    """Write the indicator and the unit into the first cell of a table that has one."""
-    numbers = [cell for row in rows for cell in row if isinstance(cell, NotedNumber)]
-    quantities = {number.quantity for number in numbers}
-    if len(quantities) == 1:
-        rows[0][0] = " · ".join(filter(None, [str(rows[0][0]), *quantities]))
+    return NotedNumber(value, found[0])
 
 
 def tables_of(

@@ -16,6 +16,8 @@ import {
 import { comma, count, language, t } from "../common/words.js";
 
 const isBeside = matchMedia("(min-width: 70rem)");
+/** A page that takes longer comes by a slow connection; the pause after its cards. */
+const [SLOW_MS, QUIET_MS] = [2000, 700];
 const CARDS = 3;
 const COMPARED = 3;
 const RANKED = 5;
@@ -312,8 +314,11 @@ export async function showFirst(facets) {
   if (countries.length < 2) showGroups(facets);
   // Nobody's data is spent on a picture who saves them.
   else if (!connection?.saveData) {
-    // Where the map stands below the cards, these make the room first.
-    if (!isBeside.matches) await cards;
+    // Where the map stands below the cards, these make the room first. Where the page
+    // was long on its way, all else comes before it.
+    const isSlow = performance.now() > SLOW_MS;
+    if (!isBeside.matches || isSlow) await cards;
+    if (isSlow) await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
     awaitMap(countries);
   }
 }

@@ -175,26 +175,18 @@ class Row {
 
   show(document) {
     this.id = document.document_id;
-    this.copies = document.copies;
-    const ids = this.copies.map(({ document_id: id }) => id);
-    this.alike = document.alike.filter(({ document_id: id }) => !ids.includes(id));
+    this.alike = document.alike;
     const { title } = document;
     this.pick.setAttribute("aria-label", t("Select {title}", { title }));
     const origin = originOf(document);
     showText(this.root.querySelector(".document-name"), origin === title ? "" : origin);
-    const namesOf = (others) => others.map((other) => originOf(other)).join(comma);
     showText(
       this.root.querySelector(".review-alike"),
-      [
-        this.copies.length &&
-          t("The same file as {documents}", { documents: namesOf(this.copies) }),
-        this.alike.length &&
-          t("Same title, country and year: {documents}", {
-            documents: namesOf(this.alike),
-          }),
-      ]
-        .filter(Boolean)
-        .join(" · "),
+      this.alike.length
+        ? t("Same file, or same title, country and year: {documents}", {
+            documents: this.alike.map((other) => originOf(other)).join(comma),
+          })
+        : "",
     );
     for (const cell of this.cells) cell.show(document, title);
   }
@@ -208,8 +200,7 @@ class Row {
   }
 
   get isDoubtful() {
-    const isLike = this.alike.length + this.copies.length > 0;
-    return isLike || this.cells.some((cell) => cell.isDoubtful);
+    return this.alike.length > 0 || this.cells.some((cell) => cell.isDoubtful);
   }
 
   /** Return the row as the API takes it. */
@@ -222,8 +213,8 @@ class Row {
 const doubtsFirst = (documents) =>
   documents.toSorted(
     (a, b) =>
-      Number(b.doubts.length + b.alike.length + b.copies.length > 0) -
-      Number(a.doubts.length + a.alike.length + a.copies.length > 0),
+      Number(b.doubts.length + b.alike.length > 0) -
+      Number(a.doubts.length + a.alike.length > 0),
   );
 
 const load = async (ids) => {

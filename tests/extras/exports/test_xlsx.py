@@ -105,7 +105,10 @@ def test_a_table_of_one_indicator_has_it_with_its_unit_in_its_first_cell() -> No
     message = {
         "role": "assistant",
         "content": "| Year | Kenya |\n|---|---|\n| 2023 | 7.7% [1] |",
-        "answer": {"figures": [{**figure, "citation": 1}]},
+        "answer": {
+            "figures": [{**figure, "citation": 1}],
+            "card": {"figures": [figure]},
+        },
     }
     book = load_workbook(BytesIO(as_workbook(cast(Any, None), [message])))
     rows = [[cell.value for cell in row] for row in book.worksheets[0]]
