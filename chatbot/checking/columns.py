@@ -18,7 +18,10 @@ __all__ = ["CellPlace", "CheckedCells", "TableCell", "check_cells"]
 _AGGREGATES = frozenset({"sum", "mean", "median", "lowest", "highest", "range"})
 _TURNED = "turned"
 """The formula of a surplus for what is called a deficit."""
-_RELATIVE = frozenset({"rank", "index", "beyond", "change from", "from mean"})
+_RELATIVE = frozenset(
+    {"rank", "index", "beyond", "change from", "from mean"}
+    | {"lowest", "highest", "median", "converted"}
+)
 """Results in a column that a single cell may have by accident."""
 
 
@@ -89,57 +92,83 @@ class _Lines:
     flows: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Found:
+    """What is known of the cells of tables. ``wrong``: whether rows or columns tell;
+    ``exact``: the values that formulas give; ``aggregates``: the totals, means, ... of
+    columns (True) and of rows.
+    """
+
+    known: dict[CellPlace, Amount]
+    proven: set[CellPlace] = field(default_factory=set)
+    wrong: dict[CellPlace, bool] = field(default_factory=dict)
+    exact: dict[CellPlace, Amount] = field(default_factory=dict)
+    aggregates: dict[bool, set[CellPlace]] = field(
+        default_factory=lambda: {True: set(), False: set()}
+    )
+
+
 def check_cells(cells: _Cells) -> CheckedCells:
     """Find the formula that gives most cells of a column or row. What it proves may be
     a term of others: the total of computed differences.
     """
-    proven: set[CellPlace] = set()
-    wrong: set[CellPlace] = set()
-    known = {place: cell.figure for place, cell in cells.items() if cell.is_copied}
-    exact: dict[CellPlace, Amount] = {}
-    aggregates: dict[bool, set[CellPlace]] = {True: set(), False: set()}
+    found = _Found({at: cell.figure for at, cell in cells.items() if cell.is_copied})
     for attempt in range(3):
         if attempt == 2:
             # What is computed may be so of exact figures, not of those shown.
-            known |= exact
+            found.known |= found.exact
         unknown: set[CellPlace] = set()
         for place, cell in cells.items():
             is_known = cell.is_copied and cell.is_cited
-            if not is_known and (attempt == 2 or place not in proven | wrong):
+            is_checked = place in found.proven or place in found.wrong
+            if not is_known and (attempt == 2 or not is_checked):
                 unknown.add(place)
         for is_turned in (False, True):
-            lines = _lines(cells, known, aggregates, is_turned=is_turned)
+            lines = _lines(cells, found.known, found.aggregates, is_turned=is_turned)
             for line in _crossing_lines(unknown, is_turned=is_turned):
-                results = {
-                    place: _results(cells[place], place, lines, is_turned=is_turned)
-                    for place in line
-                }
-                for place in line:
-                    turned = _taken_out(results[place])
-                    if any(is_result(cells[place].figure, one) for one in turned):
-                        wrong.add(place)
-                right = _right_cells(cells, results, is_turned=is_turned)
-                for place, result in right.items():
-                    if result is not None:
-                        proven.add(place)
-                        exact[place] = _with_value(cells[place].figure, result)
-                    elif not cells[place].is_copied:
-                        wrong.add(place)
-                for place in right:
-                    if _is_aggregate(cells[place].figure, results[place]):
-                        aggregates[is_turned].add(place)
-        known |= {place: cells[place].figure for place in proven - known.keys()}
-    wrong -= proven
-    shown = {place: cells[place].figure for place in known}
-    wrong.update(_misranked(cells, known))
-    proven -= wrong
-    return CheckedCells(frozenset(proven), frozenset(wrong), shown, known | exact)
+                _check_line(cells, line, lines, found, is_turned=is_turned)
+        for place in found.proven:
+            found.known.setdefault(place, cells[place].figure)
+    shown = {place: cells[place].figure for place in found.known}
+    wrong = {*(found.wrong.keys() - found.proven), *_misranked(cells, found.known)}
+    proven = found.proven - wrong
+    exact = found.known | found.exact
+    return CheckedCells(frozenset(proven), frozenset(wrong), shown, exact)
 
 
-def _with_value(figure: Amount, base: Decimal) -> Amount:
-    """Return a figure with an exact value, which has the unit of the first size."""
-    values = frozenset([base / (figure.size or 1)])
-    return figure._replace(figure=figure.figure._replace(values=values))
+def _check_line(
+    cells: _Cells,
+    line: Sequence[CellPlace],
+    lines: _Lines,
+    found: _Found,
+    *,
+    is_turned: bool,
+) -> None:
+    """Find which cells of a column, or of a row of turned tables, are right. A single
+    one of a row does not make up for what its column tells.
+    """
+    results: dict[CellPlace, dict[_Formula, Decimal]] = {}
+    for place in line:
+        cell = cells[place]
+        results[place] = _results(cell, place, lines, is_turned=is_turned)
+        of_other_balance = _taken_out(results[place])
+        if any(is_result(cell.figure, one) for one in of_other_balance):
+            found.wrong.setdefault(place, is_turned)
+    right = _right_cells(cells, results, is_turned=is_turned)
+    are_several = sum(one is not None for one in right.values()) > 1
+    for place, result in right.items():
+        cell = cells[place]
+        if _is_aggregate(cell.figure, results[place]):
+            found.aggregates[is_turned].add(place)
+        is_of_other = found.wrong.get(place, is_turned) != is_turned
+        if result is None:
+            if not cell.is_copied:
+                found.wrong.setdefault(place, is_turned)
+        elif are_several or not is_of_other or any(cell.names):
+            found.proven.add(place)
+            values = frozenset([result / (cell.figure.size or 1)])
+            figure = cell.figure.figure._replace(values=values)
+            found.exact[place] = cell.figure._replace(figure=figure)
 
 
 def _misranked(cells: _Cells, known: Mapping[CellPlace, Amount]) -> Iterator[CellPlace]:
