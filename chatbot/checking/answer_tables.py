@@ -110,8 +110,29 @@ class AnswerTable:
         said = said_in(sentence)
         columns = [line for line in self._lines if not line.is_row]
         named = [one for line in columns for one in line.named(said)]
+        if not named and aggregate_named(sentence):
+            # "On average 12" is no figure of a row.
+            return False
         of_all = [one.figure for one in self._figures]
         return any(claim.agrees(one) for one in named or of_all)
+
+    def shares(self, sentence: str) -> set[Decimal]:
+        """Return the parts of 1 that the rows that a sentence names are of their
+        columns, together and each; none where it names no row.
+        """
+        said = said_in(sentence)
+        results: set[Decimal] = set()
+        for line in self._lines:
+            named = line.named(said)
+            is_of_one = len({one.measure for one in line.parts}) == 1
+            total = sum((one.base for one in line.parts), Decimal(0))
+            if not named or line.is_row or not is_of_one or not total:
+                continue
+            whole = Decimal(1) if named[0].measure == "share" else total
+            bases = [one.base for one in named]
+            results |= {base / whole for base in (*bases, sum(bases, Decimal(0)))}
+            results |= {one / other for one in bases for other in bases if other}
+        return results - {Decimal(1)}
 
     def result(
         self, claim: Amount, words: str, sentence: str, operations: Collection[str]
@@ -126,8 +147,8 @@ class AnswerTable:
             results: set[Decimal] = set()
             for group in groups:
                 results |= group_results(claim, group, operations, (), direction)
-                if "sum" in operations and group is groups[0]:
-                    results |= {one.base for one in group if claim.measures_as(one)}
+                if group[0] is group[-1] and claim.measures_as(group[0]):
+                    results.add(group[0].base)
             proven = proven_amount(claim, results, is_named=True)
             if proven is not None:
                 return proven

@@ -411,6 +411,15 @@ def _results_of_all(
             # All but the largest may be parts of it.
             parts.append(total - whole)
         results |= {part / whole for part in parts}
+    largest = max(bases)
+    if len(group) > 2 and 0 < total - largest < largest and min(bases) > 0:
+        # The others are parts of the largest: "A and B make up 62 %, leaving 2,541".
+        if claim.measure == "share" and "sum" in operations:
+            results.add((total - largest) / largest)
+        if claim.measures_as(group[0]) and {"difference", "rest"}.intersection(
+            operations
+        ):
+            results.add(2 * largest - total)
     return results
 
 

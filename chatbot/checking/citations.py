@@ -296,7 +296,7 @@ def _tables_of(
             continue
         place = CellPlace(*clause.cell.place)
         if place in cells.known:
-            row = clause.cell.row or str(place.row)
+            row = clause.cell.name or str(place.row)
             known = cells.known[place]
             exact = cells.exact[place]
             labelled = LabelledFigure(row, clause.cell.column, known, exact)

@@ -30,7 +30,7 @@ from ..language.figures import (
 )
 from .amounts import SMALL_COUNT, Amount
 from .answer_tables import AnswerTable
-from .arithmetic import operations_left, operations_of
+from .arithmetic import fractions, operations_left, operations_of
 from .calculations import MAX_CELLS, Calculations
 from .clauses import STOPS, Clause
 from .columns import CheckedCells
@@ -157,6 +157,10 @@ class ClauseChecker:
         table = self._table_of(clause)
         if table is not None:
             turned += table.wrong_extremes(clause.words)
+            shares = table.shares(clause.words)
+            for fraction in fractions(clause.words) if shares else ():
+                if not any(map(fraction.fits, shares)) and fraction.value < 1:
+                    wrong.append(Defect("figure", fraction.text))
         if not wrong and not turned:
             return None
         figures = _texts(wrong)

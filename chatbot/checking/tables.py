@@ -210,7 +210,8 @@ class Cell:
     passages that it or they cite. ``place``: its table, row and column.
 
     ``above``: the corner of its table and the line above it, which may have the unit of
-    all cells. ``is_ranked``: its table gives the ranks of its rows.
+    all cells. ``is_ranked``: its table gives the ranks of its rows. ``name``:
+    the heading of its row, also where that cites something.
     """
 
     row: str
@@ -220,6 +221,7 @@ class Cell:
     place: tuple[int, int, int]
     above: Texts
     is_ranked: bool = False
+    name: str = ""
 
     @property
     def headings(self) -> str:
@@ -271,6 +273,7 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
                             (start, number, at),
                             above,
                             is_ranked,
+                            heading(named),
                         )
                     )
     return "\n".join(around), cells
