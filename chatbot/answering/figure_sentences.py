@@ -2,7 +2,7 @@
 of which year; then what is missing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -264,24 +264,12 @@ def over_years(table: FigureTable, say: Say) -> str:
     parts = []
     names = [escape_markdown(row.subject) for row in table.rows]
     for name in dict.fromkeys(column.indicator for column in table.columns):
-        lines = [[say("Year"), *names]]
         numbers = []
-        kinds = set()
         for number, column in enumerate(table.columns):
             if column.indicator == name:
                 numbers.append(number)
-                for cell in filter(None, (row.cells[number] for row in table.rows)):
-                    kinds.add((cell.year == column.year, cell.how, cell.estimate))
-        # Where a line's year is that of all its figures they do not repeat it.
-        is_plain = kinds in ({(True, "", True)}, {(True, "", False)})
-        for number in numbers:
-            cells = [row.cells[number] for row in table.rows]
-            if is_plain:
-                cells = [
-                    cell and replace(cell, year=None, sources=()) for cell in cells
-                ]
-            shown = [cell_text(cell, say) for cell in cells]
-            lines.append([str(table.columns[number].year), *shown])
+        kinds = _kinds_of(table, numbers)
+        lines = [[say("Year"), *names], *_years_of(table, numbers, kinds, say)]
         courses = [_course(row, name, numbers, say) for row in table.rows]
         sentences = list(filter(None, courses))
         if len(numbers) < 2:
@@ -293,6 +281,40 @@ def over_years(table: FigureTable, say: Say) -> str:
             parts.append(say("All figures of the table are estimates."))
         parts.append(" ".join(sentences[len(above) :]))
     return "\n\n".join(filter(None, parts))
+
+
+def _kinds_of(
+    table: FigureTable, numbers: Sequence[int]
+) -> set[tuple[bool, str, bool]]:
+    """Return of the cells of some columns whether the year is the column's, how they
+    were computed, and whether they are estimates.
+    """
+    kinds = set()
+    for number in numbers:
+        year = table.columns[number].year
+        for row in table.rows:
+            cell = row.cells[number]
+            if cell is not None:
+                kinds.add((cell.year == year, cell.how, cell.estimate))
+    return kinds
+
+
+def _years_of(
+    table: FigureTable,
+    numbers: Sequence[int],
+    kinds: set[tuple[bool, str, bool]],
+    say: Say,
+) -> Iterator[list[str]]:
+    """Yield the line of each year. Where its year is that of all its figures they do
+    not repeat it.
+    """
+    is_plain = kinds in ({(True, "", True)}, {(True, "", False)})
+    for number in numbers:
+        cells = [row.cells[number] for row in table.rows]
+        if is_plain:
+            cells = [cell and replace(cell, year=None, sources=()) for cell in cells]
+        shown = [cell_text(cell, say) for cell in cells]
+        yield [str(table.columns[number].year), *shown]
 
 
 def whole_of(table: FigureTable, say: Say) -> str:

@@ -25,7 +25,7 @@ from ..language.figures import (
     unify_signs,
 )
 from ..language.reported_figures import bound_years
-from .wording import FRACTIONS, LIMITS, UNITS, pattern
+from .wording import LIMITS, UNITS, pattern
 
 _PARTS = [
     ("share", 1 / Decimal(n), rf"(?:in|out of)(?: every)? (?:{n}(?![.,]?\d)|{word})")
@@ -69,7 +69,6 @@ _PER_HUNDRED = re.compile(r"\s(?=(?:per |/)\s?1[0,. ])")
 _OPEN_YEAR = pattern(r"\b{open_years}\W+(?:\w+\W+){0,2}$")
 _JOINS_YEARS = re.compile(r"\s*(?:-|/|,|to|and|or)\s*")
 _OTHER_YEARS = re.compile(r"(?:\s*(?:-|/|,|to|and|or)\s*(?:19|20)\d\d)+")
-_OF_ONE = re.compile(r"\s(?:rate|level|price|pace|output|value)s?\b")
 _OF_EDITION = pattern(r"[\s(]*{of_edition}\b")
 _EDITION_BEFORE = pattern(r"\b{edition_before}\s*\(?$")
 _CONTRAST = pattern(r"\b{contrasts}\b")
@@ -86,15 +85,10 @@ _SHARE_UNIT = pattern(
 years".
 """
 _LIST_SIGN = re.compile(
-    r"\s(?:[-+=]|(?:out )?of(?: the| its| their)?|against|versus|vs\.?)\s"
-    r"|\s*,\s*(?:and |or )?"
+    r"\s(?:[-+=]|(?:out )?of|against|versus|vs\.?)\s|\s*,\s*(?:and |or )?"
     r"|\s+(?:and|or|und|y|e|et|o|ou)\s+"
 )
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
-FRACTION = re.compile(
-    f"(?:{'|'.join(f'({words})' for words in FRACTIONS)})(?! of an? (?:[mb]|tr)illion)"
-)
-"""A part in words: "a third", "four fifths"."""
 ROUGHLY = Decimal("0.05")
 """Largest relative error of a rounded number."""
 BROADLY = Decimal("0.1")
@@ -119,7 +113,6 @@ class Amount(NamedTuple):
 
     ``also``: further readings, by the scale in a table's head. ``rounding``: the
     directions in which the words before it say that it is rounded; () = none.
-    ``is_plus``: it is written with a plus.
     """
 
     figure: Figure
@@ -130,7 +123,6 @@ class Amount(NamedTuple):
     falling: bool = False
     rounding: Texts = ()
     also: frozenset[Decimal] = frozenset()
-    is_plus: bool = False
 
     @property
     def values(self) -> Iterator[Decimal]:
@@ -241,14 +233,9 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     for figure, years in zip(in_text, all_years, strict=True):
         if result and figure.start < result[-1].end:
             continue
-        if figure.word and FRACTION.match(lower, figure.start):
-            # "Four fifths" counts nothing.
-            continue
         measure, size, end = _unit_of(figure, lower)
         rounding = _rounding_of(figure, lower)
-        is_plus = "+" in lower[max(0, figure.start - 1) : figure.start + 1]
-        amount = Amount(figure, measure, size, years, end, is_falling, rounding)
-        result.append(amount._replace(is_plus=is_plus))
+        result.append(Amount(figure, measure, size, years, end, is_falling, rounding))
     _share_units(result, lower)
     _share_scales(result, lower)
     return result
@@ -400,7 +387,7 @@ def _years(
     current = frozenset[int]()
     end = 0
     is_open = False
-    is_after_year = is_of_one = False
+    is_after_year = False
     last_bound: frozenset[int] | None = None
     for index, figure in enumerate(in_text):
         gap = text[end : figure.start]
@@ -415,18 +402,12 @@ def _years(
             else:
                 current |= {figure.year}
             is_after_year = True
-            is_of_one = _OF_ONE.match(text, figure.end) is not None
             continue
-        is_start = gap.rstrip().endswith(" from")
-        if is_start or (not is_after_year and _CONTRAST.search(gap)):
-            # "It fell in 2023, from 7 to 5 %".
+        if not is_after_year and _CONTRAST.search(gap):
             current = frozenset()
         last_bound = bound[index]
         bound[index] = last_bound or current
-        if is_of_one:
-            # "At the 2023 rate of 5 barrels a day, 70 barrels would last".
-            current = frozenset()
-        is_after_year = is_of_one = False
+        is_after_year = False
     return bound
 
 

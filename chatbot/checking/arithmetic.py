@@ -11,36 +11,20 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import combinations, pairwise, permutations
-from math import prod
+from itertools import combinations, permutations
 from typing import NamedTuple
 
 from ..language.characters import lowered
 from ..language.figures import Figure
-from .amounts import (
-    BROADLY,
-    FRACTION,
-    HEDGE,
-    NEAREST,
-    PERCENT,
-    ROUGHLY,
-    SMALL_COUNT,
-    Amount,
-    rounds_to,
-)
-from .contradictions import FALLS, RISES
+from .amounts import BROADLY, HEDGE, NEAREST, PERCENT, Amount, rounds_to
+from .contradictions import ABOVE, BELOW, FALLS, RISES
 from .evidence import WORD, Evidence, PassageRow
-from .wording import BOUNDS, FRACTIONS, LIMITS, UNITS, pattern, stem, stems
+from .wording import BOUNDS, FRACTIONS, LIMITS, pattern, stem
 
 __all__ = [
     "A_SHARE",
-    "RATE",
-    "Direction",
     "Fraction",
-    "aggregate_named",
     "as_points",
-    "bound_before",
-    "direction_of",
     "fractions",
     "group_results",
     "is_result",
@@ -48,54 +32,22 @@ __all__ = [
     "operations_left",
     "operations_of",
     "pair_results",
-    "part_around",
     "proven_amount",
     "row_groups",
-    "sum_word",
-    "whole_of",
+    "said_sign",
 ]
 
 _SUMS = pattern(r"\b{sums}\b")
 _AVERAGES = pattern(r"\b{averages}\b")
 _DIFFERS = pattern(r"\b{differs}\b")
-_AGGREGATE_NAMES = {
-    "mean": _AVERAGES,
-    "median": pattern(r"\b{medians}\b"),
-    "lowest": pattern(r"\b{lowest}\b"),
-    "highest": pattern(r"\b{highest}\b"),
-}
-_COMPOUNDS = pattern(r"\b{compounds}\b")
-_OTHERS = pattern(r"\b{others_before}\s$")
-_YEARLY = pattern(r"\b{yearly}\b")
-_LASTS = pattern(r"\b{lasts}\b")
-_DAILY = pattern(r"\b{daily}\b")
 _RESTS = pattern(r"\b{rests}\b")
 _MOVES_BY = pattern(r"\b{moves_by}\s+(?:{about}\s+|{over}\s+|{under}\s+)?$")
-MIN_WHOLE = LIMITS["least_whole"]
 BEFORE_CLAIM = LIMITS["hedge_characters"] * 2
-_CLOSE = pattern(r"\b{close}\b")
-_BOUND_WORDS = pattern(
-    r"\b(?:{over}|{under})\s"
-    r"(?=(?:an?|one|two|three|four|five|six|ten) |half|twice|\w*\W?\d)"
-)
-_MAKES_UP = pattern(r"\b{makes_up}\b")
-_SIZES = pattern(r"\b{sizes}")
-_VALUED = pattern(r"\b{valued}")
-_PART = re.compile(r"; |, |\b(?:and|while|whereas|but|against|versus) ")
-_COMPARATIVES = stems("more_than") | stems("less_than")
-_GAINS = RISES | stems("gains")
-_LOSSES = FALLS | stems("losses")
 _POINTS = pattern(r"\s?\b{points}\b")
+_FRACTION = re.compile("|".join(f"({words})" for words in FRACTIONS))
 _FRACTION_VALUES = list(FRACTIONS.values())
 _EDITION = re.compile(r"\d+| \n.*", re.DOTALL)
-_TOLERANCES = {False: ROUGHLY, True: BROADLY}
-"""Largest relative errors of results that are written with zeros at their end."""
-RATE = "rate"
-"""The measure of a claim of so many of one thing for each of another."""
-_YEAR = max(UNITS["time"].values())
-_DAY = _YEAR / Decimal("365.25")
 _CHANGES = {"increase", "decrease"}
-_MOVES = {"difference", "yearly", *_CHANGES}
 _ALWAYS = frozenset({"sum", "difference", "ratio", "quotient", "product", *_CHANGES})
 
 
@@ -104,25 +56,17 @@ def operations_of(words: str) -> frozenset[str]:
     no difference, "less" no sum. Without such a word all are possible but means and
     rests.
     """
-    lower = _MAKES_UP.sub("", lowered(words))
+    lower = lowered(words)
     operations = set(_ALWAYS)
-    if _YEARLY.search(lower):
-        operations.add("yearly")
     if _AVERAGES.search(lower):
         operations.add("mean")
     if _RESTS.search(lower):
         operations.add("rest")
-    if _COMPOUNDS.search(lower):
-        operations.add("compound")
-    if _LASTS.search(lower):
-        operations.add("daily cover" if _DAILY.search(lower) else "yearly cover")
     stems = {stem(word) for word in WORD.findall(lower)}
     rises = not stems.isdisjoint(RISES)
     falls = not stems.isdisjoint(FALLS)
-    is_sum = _SUMS.search(lowered(words)) is not None
-    # "More than a third" compares nothing.
-    compared = _DIFFERS.search(_BOUND_WORDS.sub("", lower))
-    is_difference = rises or falls or compared is not None
+    is_sum = _SUMS.search(lower) is not None
+    is_difference = rises or falls or _DIFFERS.search(lower) is not None
     if is_sum and not is_difference:
         operations -= {"difference", *_CHANGES}
     if is_difference and not is_sum:
@@ -134,17 +78,6 @@ def operations_of(words: str) -> frozenset[str]:
     return frozenset(operations)
 
 
-def aggregate_named(heading: str) -> str:
-    """Return what the heading of a row or column calls its figures: "sum", "mean",
-    "median", "lowest", "highest" or "".
-    """
-    lower = lowered(heading)
-    if _SUMS.fullmatch(lower):
-        return "sum"
-    names = (name for name, words in _AGGREGATE_NAMES.items() if words.search(lower))
-    return next(names, "")
-
-
 def operations_left(
     operations: frozenset[str], claim: Amount, words: str
 ) -> frozenset[str]:
@@ -153,13 +86,10 @@ def operations_left(
     """
     lower = lowered(words)
     before = lower[max(0, claim.figure.start - BEFORE_CLAIM) : claim.figure.start]
-    if claim.is_plus:
+    if before.endswith("+"):
         operations -= {"decrease"}
     elif claim.base < 0:
         operations -= {"increase"}
-    if _OTHERS.search(before):
-        # "The other 58 %".
-        return operations & {"rest", "difference"}
     if claim.measure != "share":
         return operations
     is_directed = len(operations & _CHANGES) == 1
@@ -172,55 +102,17 @@ def operations_left(
     return operations
 
 
-class Direction(NamedTuple):
-    """How a figure is said to change in time: 1 = it rises, -1 = it falls, 0 = neither.
-
-    ``is_size``: the size of a gap or deficit does. ``is_value``: it gets better or
-    worse, which says something of balances alone.
+def said_sign(claim: Amount, words: str) -> int:
+    """Return 1 where words say that one thing is so much more than another ("5 km
+    longer than"), -1 where it is less, else 0.
     """
-
-    sign: int = 0
-    is_size: bool = False
-    is_value: bool = False
-
-    def allows(self, first: Amount, second: Amount) -> bool:
-        """Return whether two figures change so, in whatever order they are given."""
-        if not self.sign or not first.years or not second.years:
-            return True
-        if not first.years.isdisjoint(second.years):
-            return True
-        earlier, later = sorted([first, second], key=lambda one: max(one.years))
-        values = (earlier.base, later.base)
-        if max(values) < 0 and self.is_size:
-            values = (-values[0], -values[1])
-        is_unclear = min(values) >= 0 if self.is_value else max(values) < 0
-        return is_unclear or (values[1] - values[0]) * self.sign >= 0
-
-
-def direction_of(claim: Amount, words: str, sentence: str) -> Direction:
-    """Return how the words beside a claim, else those of its sentence, say that its
-    terms change.
-    """
-    before = words[max(0, claim.figure.start - BEFORE_CLAIM) : claim.figure.start]
-    beside = _PART.split(_MAKES_UP.sub("", lowered(before)))[-1].rpartition("(")[2]
-    is_size = _SIZES.search(lowered(sentence)) is not None
-    if claim.is_plus:
-        return Direction(1, is_size)
-    behind = WORD.findall(lowered(words[claim.end :]))[:4]
-    if not _COMPARATIVES.isdisjoint(map(stem, behind)):
-        # "5 points less than in 2023" compares.
-        return Direction()
-    valued = _VALUED.search(beside)
-    if valued is not None:
-        return Direction(1 if valued["better"] else -1, is_value=True)
-    for word in reversed(WORD.findall(beside)):
-        key = stem(word)
-        if (key in _GAINS) != (key in _LOSSES):
-            return Direction(1 if key in _GAINS else -1, is_size)
-    stems_said = {stem(word) for word in WORD.findall(lowered(sentence))}
-    rises = not stems_said.isdisjoint(RISES)
-    falls = not stems_said.isdisjoint(FALLS)
-    return Direction(rises - falls, is_size)
+    behind = WORD.findall(lowered(words[claim.end :]))[: LIMITS["verb_distance"]]
+    if "than" in behind:
+        compared = {stem(word) for word in behind[: behind.index("than")]}
+    else:
+        # "5 points below that of 2020".
+        compared = {"above", "below"}.intersection(behind[:2])
+    return (not compared.isdisjoint(ABOVE)) - (not compared.isdisjoint(BELOW))
 
 
 def names_operation(words: str) -> bool:
@@ -229,16 +121,10 @@ def names_operation(words: str) -> bool:
     return any(one.search(lower) for one in (_SUMS, _AVERAGES, _DIFFERS))
 
 
-def sum_word(words: str) -> int | None:
-    """Return where words say that they sum ("together"), None if they do not."""
-    match = _SUMS.search(lowered(words))
-    return match.start() if match else None
-
-
 def as_points(claim: Amount, words: str) -> Amount | None:
     """Return a claim of so many points as a share, None if it is of none."""
-    end = claim.figure.end
-    is_points = _POINTS.match(lowered(words[end : end + BEFORE_CLAIM]))
+    lower = lowered(words)
+    is_points = _POINTS.match(lower, claim.figure.end)
     if not is_points and not _POINTS.search(lowered(claim.figure.text)):
         return None
     return claim._replace(measure="share", size=PERCENT)
@@ -262,9 +148,6 @@ def proven_amount(
         if not value:
             return claim._replace(figure=figure)
         step = Decimal(1).scaleb(int(value.normalize().as_tuple().exponent))
-        if value in exact and not claim.rounding and step > 1:
-            # The zeros of "40,000" are digits, too.
-            step /= 10
         if claim.is_part:
             # "Three out of four" is closer than its digits say.
             step = value * BROADLY
@@ -293,11 +176,6 @@ def _says(claim: Amount, value: Decimal, result: Decimal) -> bool:
         return True
     if not value or not result:
         return False
-    if abs(value - result) > result * _TOLERANCES[bool(claim.rounding)]:
-        written = claim.figure.text.rstrip("% ")
-        if written.endswith("0") and "." not in written:
-            # "50 %" is not 47 %.
-            return False
     return rounds_to(result, value, claim.rounding or NEAREST)
 
 
@@ -307,36 +185,23 @@ def pair_results(
     """Yield the operations on two figures in this order, and what they give."""
     if not first.size or not second.size:
         return
-    is_of_first = claim.measure and claim.measure in (first.measure, RATE)
-    if is_of_first and first.measure != second.measure and second.base:
+    is_of_first = claim.measure and claim.measure == first.measure != second.measure
+    if is_of_first and second.base:
         # So many dollars a head.
         yield "quotient", first.base * second.size / second.base
-    is_whole = bool(second.measure) or second.base >= MIN_WHOLE
-    is_part = first.measure == "share" != second.measure and is_whole
-    if is_part and claim.measures_as(second):
-        unit = Decimal(1) if claim.measure else second.size
-        yield "product", first.base * second.base / unit
     if not first.measures_as(second):
+        if first.measure == "share" and claim.measures_as(second):
+            yield "product", first.base * second.base
         return
-    if claim.measure == "time" and first.measure != "time" and second.base:
-        # A stock lasts so long that flows so much in a year or a day.
-        yield "yearly cover", first.base / second.base * _YEAR
-        yield "daily cover", first.base / second.base * _DAY
     left = first.base
     right = second.base
     if first.measure != second.measure:
         # The unit of one is that of both: "3,334 of 3,819 km".
         left /= first.size
         right /= second.size
-        if min(left, right) >= SMALL_COUNT and claim.measures_as(first):
-            unit = first.size * second.size if claim.measure else Decimal(1)
-            yield "sum", (left + right) * unit
     elif claim.measures_as(first) and (first.measure or claim.measure in ("", "share")):
         unit = Decimal(1) if claim.measure else first.size
         yield "difference", (left - right) / unit
-        years = max(first.years, default=0) - max(second.years, default=0)
-        if years and first.years and second.years:
-            yield "yearly", (left - right) / unit / years
         yield "sum", (left + right) / unit
     if right:
         yield from _ratios(claim, left, right)
@@ -358,22 +223,14 @@ def group_results(
     group: Sequence[Amount],
     operations: Collection[str],
     no_parts: Collection[int] = (),
-    direction: Direction = Direction(),  # noqa: B008  # frozen
 ) -> set[Decimal]:
     """Return what the figures of a group give, by pairs and all together. ``no_parts``:
     the identities of those that are not the part of which a claim is the share.
-    ``direction``: that in which two figures of other years change.
     """
     results: set[Decimal] = set()
     for first, second in permutations(group, 2):
-        is_turned = not direction.allows(first, second)
         for operation, result in pair_results(claim, first, second):
             if operation == "ratio" and id(first) in no_parts:
-                continue
-            if is_turned and operation in _MOVES:
-                continue
-            if operation == "sum" and first.base * second.base < 0:
-                # From a deficit to a surplus is further.
                 continue
             if operation in operations:
                 results.add(result)
@@ -399,37 +256,15 @@ def _results_of_all(
             results |= _sums(bases)
         if "mean" in operations:
             results.add(total / len(bases))
-        if "compound" in operations and group[0].measure == "share":
-            growth = prod((1 + base for base in bases), start=Decimal(1))
-            results.add(growth - 1)
         if "rest" in operations and group[0].measure == "share":
             results.add(1 - total)
-    whole = whole_of(bases)
+    largest = max(bases)
+    # One of them may be the total already.
+    whole = largest if abs(total - 2 * largest) * 100 <= largest else total
     if whole and claim.measure == "share" and "ratio" in operations:
         parts = [amount.base for amount in group if id(amount) not in no_parts]
-        if not no_parts:
-            # All but the largest may be parts of it.
-            parts.append(total - whole)
         results |= {part / whole for part in parts}
-    largest = max(bases)
-    if len(group) > 2 and 0 < total - largest < largest and min(bases) > 0:
-        # The others are parts of the largest: "A and B make up 62 %, leaving 2,541".
-        if claim.measure == "share" and "sum" in operations:
-            results.add((total - largest) / largest)
-        if claim.measures_as(group[0]) and {"difference", "rest"}.intersection(
-            operations
-        ):
-            results.add(2 * largest - total)
     return results
-
-
-def whole_of(bases: Sequence[Decimal]) -> Decimal:
-    """Return the sum of figures, or the largest where it is that of the others."""
-    largest = max(bases)
-    total = sum(bases, Decimal(0))
-    if abs(total - 2 * largest) * 100 <= largest:
-        return largest
-    return total
 
 
 def _sums(bases: Sequence[Decimal]) -> set[Decimal]:
@@ -480,9 +315,6 @@ def row_groups(
         if kind == "series":
             spans = _spans(rows, years)
             yield from _since(rows, years)
-            in_order = sorted(rows, key=_last_year)
-            for before, row in pairwise(in_order):
-                yield "step", [before.amount, row.amount]
         for span in spans:
             if 1 < len(span) <= BOUNDS["group"]:
                 yield str(kind), [row.amount for row in span]
@@ -563,70 +395,35 @@ A_SHARE = Amount(Figure("", 0, 0, frozenset(), "%"), "share", PERCENT, frozenset
 """A claim of a share, without its value."""
 
 
-class Bound(NamedTuple):
-    """How the words before a figure bound it: "over", "under", "about" or "".
-
-    ``start``: where they begin. ``is_close``: they say "just over", "almost".
-    """
-
-    kind: str
-    start: int
-    is_close: bool
-
-
 class Fraction(NamedTuple):
     """A part that is said in words: "a third", "three quarters".
 
-    ``bound``: how the words before it bound it.
+    ``bound``: "over", "under", "about" or "", by the words before it.
     """
 
     text: str
     value: Decimal
-    bound: Bound
+    bound: str
 
-    def fits(self, share: Decimal, *, is_stated: bool = False) -> bool:
-        """Return whether a share of 1 may be called so. ``is_stated``: the share stands
-        beside it, and may be far beyond a bound.
-        """
+    def fits(self, share: Decimal) -> bool:
+        """Return whether a share of 1 may be called so."""
         low = BOUNDS["fraction_low"]
         high = BOUNDS["fraction_high"]
-        size = abs(share) / self.value
-        kind = self.bound.kind
-        if kind == "over":
+        if self.bound == "over":
             low = Decimal(1)
-            is_close = self.bound.is_close
-            high = BOUNDS["fraction_just_over" if is_close else "fraction_over"]
-        if kind == "under":
+            high = BOUNDS["fraction_over"]
+        if self.bound == "under":
             low = BOUNDS["fraction_under"]
             high = Decimal(1)
-        if is_stated and not self.bound.is_close and kind in ("over", "under"):
-            return (size > 1) == (kind == "over")
-        return low <= size <= high
-
-
-def part_around(words: str, at: int) -> tuple[int, int]:
-    """Return where the part of a sentence begins and ends that has this position."""
-    start = 0
-    for stop in _PART.finditer(lowered(words)):
-        if stop.start() >= at:
-            return start, stop.start()
-        start = stop.end()
-    return start, len(words)
-
-
-def bound_before(lower: str, start: int) -> Bound:
-    """Return how the words before a place bound what stands there."""
-    hedge = HEDGE.search(lower[max(0, start - LIMITS["hedge_characters"]) : start])
-    if hedge is None:
-        return Bound("", start, is_close=False)
-    is_close = _CLOSE.search(hedge[0]) is not None
-    return Bound(hedge.lastgroup or "", start - len(hedge[0]), is_close)
+        return self.value * low <= abs(share) <= self.value * high
 
 
 def fractions(words: str) -> Iterator[Fraction]:
     """Yield the parts that a sentence states in words."""
     lower = lowered(words)
-    for match in FRACTION.finditer(lower):
+    for match in _FRACTION.finditer(lower):
+        before = lower[max(0, match.start() - 24) : match.start()]
+        hedge = HEDGE.search(before)
+        bound = (hedge and hedge.lastgroup) or ""
         value = _FRACTION_VALUES[(match.lastindex or 1) - 1]
-        text = words[match.start() : match.end()]
-        yield Fraction(text, value, bound_before(lower, match.start()))
+        yield Fraction(words[match.start() : match.end()], value, bound)

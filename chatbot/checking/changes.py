@@ -63,8 +63,7 @@ class _Change(NamedTuple):
             return True
         if self.factor > 1:
             least = self.factor * (1 if self.is_more else 1 - FACTOR_SHARE)
-            most = self.factor * (1 + 2 * FACTOR_SHARE)
-            return last / first >= least and (self.is_more or last / first <= most)
+            return last / first >= least
         return last / first <= self.factor * (1 + FACTOR_SHARE)
 
 

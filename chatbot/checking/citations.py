@@ -7,7 +7,6 @@ difference that changes the meaning counts (`contradictions`). A figure that is 
 converted or calculated from cited figures is supported. In doubt nothing is marked.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,13 +22,10 @@ from ..language.figures import comma_decimals
 from ..language.sentences import sentences
 from ..language.statements import statements
 from .amounts import Amount, HeadingUnit, amounts
-from .answer_tables import AnswerTable, LabelledFigure
-from .arithmetic import aggregate_named
 from .calculations import MAX_CELLS
 from .clause_checks import ClauseChecker
 from .clauses import Clause, clauses, marks_in
-from .columns import CellPlace, CheckedCells, TableCell, check_cells
-from .comparisons import balance_of, flow_of
+from .columns import CellPlace, CheckedCells, check_cells
 from .contradictions import Defect
 from .evidence import Evidence, Sentence, evidence_of, is_supported
 from .foreign import Foreign, headings_of
@@ -44,9 +40,7 @@ from .wording import (
 )
 
 _ABSTAINS = pattern(r"\b{abstains}(?!\w)")
-_RATE = pattern(r"\b{rates}\b")
-_SIZE = pattern(r"\b{sizes}")
-_TO_ONE = re.compile(r"\s?(?::|to)\s?1\s*")
+_SUM = pattern("{sums}")
 SNIPPET_CHARACTERS = 400
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
@@ -96,9 +90,8 @@ def check(
     headings = headings_of(tuple(glossary))
     foreign = Foreign(evidence, question, response, headings)
     cells = _cells_of(in_order, evidence, comma=comma_decimals(response))
-    tables = _tables_of(in_order, cells)
     checker = ClauseChecker(
-        foreign, question, response, is_silent, cells, tables, list(_computed(context))
+        foreign, question, response, is_silent, cells, list(_computed(context))
     )
     unread = {*cited} - {*evidence}
     # Some answers say the same again and again.
@@ -252,56 +245,35 @@ def _cells_of(
 ) -> CheckedCells:
     """Check the cells of an answer that have one figure each."""
     everywhere = list(evidence.values())
-    cells: dict[CellPlace, TableCell] = {}
+    figures_of: dict[CellPlace, Amount] = {}
+    copied: set[CellPlace] = set()
+    sums: dict[CellPlace, bool] = {}
     scales = defaultdict[int, Decimal](lambda: Decimal(1))
     for clause in in_order:
         cell = clause.cell
-        if cell is None or len(cells) == MAX_CELLS:
+        if cell is None or len(figures_of) == MAX_CELLS:
             continue
         value = _only_figure(clause, len(cell.headings), comma=comma)
         if value is None:
             continue
         place = CellPlace(*cell.place)
+        if _SUM.fullmatch(lowered(cell.column)):
+            sums[place] = False
+        if _SUM.fullmatch(lowered(cell.row)):
+            sums[place] = True
+        figures_of[place] = value
         cited = [evidence[number] for number in clause.numbers if number in evidence]
         is_count = value.figure.bare and not value.measure
         if clause.unit is not None:
             scales[place.table] = max(clause.unit.scale, scales[place.table])
-        cells[place] = TableCell(
-            value,
-            # Any passage has some small number.
-            is_supported(value, cited if is_count else cited or everywhere),
-            bool(cited),
-            (aggregate_named(cell.row), aggregate_named(cell.column)),
-            (flow_of(cell.column), flow_of(cell.row)),
-            balance_of(cell.headings),
-            _RATE.search(lowered(cell.column)) is not None,
-            _SIZE.search(lowered(cell.headings)) is not None,
-            cell.is_ranked,
-        )
-    for place, found in cells.items():
-        if not found.is_copied:
-            # A column that is computed may lack the scale of the others.
-            unit = HeadingUnit("", Decimal(1), scales[place.table])
-            cells[place] = found._replace(figure=unit.read(found.figure))
-    return check_cells(cells)
-
-
-def _tables_of(
-    in_order: Iterable[Clause], cells: CheckedCells
-) -> dict[int, AnswerTable]:
-    """Return the tables of an answer by their numbers, with their right figures."""
-    figures = defaultdict[int, list[LabelledFigure]](list)
-    for clause in in_order:
-        if clause.cell is None:
-            continue
-        place = CellPlace(*clause.cell.place)
-        if place in cells.known:
-            row = clause.cell.name or str(place.row)
-            known = cells.known[place]
-            exact = cells.exact[place]
-            labelled = LabelledFigure(row, clause.cell.column, known, exact)
-            figures[place.table].append(labelled)
-    return {number: AnswerTable(of_table) for number, of_table in figures.items()}
+        # Any passage has some small number.
+        if is_supported(value, cited if is_count else cited or everywhere):
+            copied.add(place)
+    for place in figures_of.keys() - copied:
+        # A column that is computed may lack the scale of the others.
+        unit = HeadingUnit("", Decimal(1), scales[place.table])
+        figures_of[place] = unit.read(figures_of[place])
+    return check_cells(figures_of, copied, sums)
 
 
 def _only_figure(clause: Clause, start: int, *, comma: bool) -> Amount | None:
@@ -313,10 +285,9 @@ def _only_figure(clause: Clause, start: int, *, comma: bool) -> Amount | None:
         for amount in clause.amounts(clause.words, comma=comma)
         if amount.figure.start >= start and not amount.figure.year
     ]
-    if len(figures) == 2 and _TO_ONE.fullmatch(clause.words, figures[0].end):
-        # "4.9 : 1".
-        return figures[0]
-    return figures[0] if len(figures) == 1 else None
+    if len(figures) != 1:
+        return None
+    return figures[0]
 
 
 def _is_answered(

@@ -3,14 +3,7 @@ quotations, names, and what it says about them.
 """
 
 import re
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain
@@ -29,12 +22,9 @@ from ..language.figures import (
     unify_signs,
 )
 from .amounts import SMALL_COUNT, Amount
-from .answer_tables import AnswerTable
-from .arithmetic import fractions, operations_left, operations_of
 from .calculations import MAX_CELLS, Calculations
 from .clauses import STOPS, Clause
 from .columns import CheckedCells
-from .comparisons import compares, turned_figures, wrong_comparisons
 from .contradictions import NEGATORS, Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, is_supported
 from .foreign import Foreign, foreign_speakers
@@ -52,8 +42,8 @@ from .wording import (
 __all__ = ["ClauseChecker"]
 
 NO_SOURCE = Defect("no_source", "")
-_NO_CLAIM_BEFORE = re.compile(r"[^\W\d_]-$|\b(?:every|each|per) $")
-"""COVID-19, F-16; per 100 people."""
+_NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
+"""COVID-19, F-16."""
 _REPORT_YEAR = re.compile(r"(1\d{3}|20\d{2}) (?:report|edition)\b", re.IGNORECASE)
 _ADDRESSES = pattern(r"\b{addresses}\b")
 MAX_MISSING = LIMITS["missing_figures"]
@@ -80,8 +70,8 @@ class ClauseChecker:
     """Checks the clauses of one answer in their order.
 
     ``is_silent``: whether words say that the passages have nothing. ``cells``: what is
-    known of the cells of the answer's tables; ``tables``: these by their numbers.
-    ``computed``: figures that the program itself has computed.
+    known of the cells of the answer's tables. ``computed``: figures that the program
+    itself has computed.
     """
 
     def __init__(
@@ -91,20 +81,16 @@ class ClauseChecker:
         response: str,
         is_silent: Callable[[str], bool],
         cells: CheckedCells,
-        tables: Mapping[int, AnswerTable],
         computed: Sequence[Amount],
     ) -> None:
         self._foreign = foreign
         self._evidence = foreign.evidence
         self._is_silent = is_silent
         self._cells = cells
-        self._tables = tables
         self._comma = comma_decimals(response)
         self._is_english = language_of(response) == "english"
         self._given_numbers = _given_numbers(question)
         self._computed = computed
-        self._numbers_before: Sequence[int] = ()
-        self._turned: dict[str, list[Defect]] = {}
         self._calculations = Calculations(
             list(self._evidence.values()), foreign.headings, self._comma
         )
@@ -119,11 +105,10 @@ class ClauseChecker:
             lacking = Unsupported(clause.text, clause.numbers, (figure.text,))
             return lacking, [figure]
         if not clause.numbers:
-            if not self._needs_source(clause) or self._inherits(clause):
-                return self._wrong_beside(clause)
+            if not self._needs_source(clause):
+                return None
             return Unsupported(clause.text, (), no_source=True), [NO_SOURCE]
         known = tuple(number for number in clause.numbers if number in self._evidence)
-        self._numbers_before = known
         unknown = tuple(number for number in clause.numbers if number not in known)
         found = ClauseDefects()
         if known:
@@ -143,46 +128,6 @@ class ClauseChecker:
             no_source=NO_SOURCE in found.names,
         )
         return lacking, defects
-
-    def _wrong_beside(self, clause: Clause) -> tuple[Unsupported, list[Defect]] | None:
-        """Return what a clause without a [n] says of the figures before it that they
-        do not: "thus more than half".
-        """
-        before = self._evidence_of(self._numbers_before or clause.before)
-        claimed = clause.amounts(clause.words, comma=self._comma)
-        if not before or clause.cell is not None:
-            return None
-        wrong = list(self._calculations.wrong_fractions(clause, claimed, before))
-        turned = self._wrong_comparisons(clause)
-        table = self._table_of(clause)
-        if table is not None:
-            turned += table.wrong_extremes(clause.words)
-            shares = table.shares(clause.words)
-            for fraction in fractions(clause.words) if shares else ():
-                if not any(map(fraction.fits, shares)) and fraction.value < 1:
-                    wrong.append(Defect("figure", fraction.text))
-        if not wrong and not turned:
-            return None
-        figures = _texts(wrong)
-        contradicted = _texts(turned)
-        lacking = Unsupported(clause.text, (), figures, contradicted=contradicted)
-        return lacking, [*wrong, *turned]
-
-    def _inherits(self, clause: Clause) -> bool:
-        """Return whether all that a sentence without a [n] says derives from the table
-        beside it and the passages that the answer cites before it.
-        """
-        before = self._evidence_of(clause.before)
-        if not before or clause.cell is not None:
-            return False
-        inheriting = clause._replace(beside=clause.before)
-        return not self._compare(inheriting, before).in_order()
-
-    def _table_of(self, clause: Clause) -> AnswerTable | None:
-        """Return the table beside a sentence."""
-        if clause.cell is not None or clause.table is None:
-            return None
-        return self._tables.get(clause.table)
 
     def check_lead(
         self, clause: Clause, found: tuple[Unsupported, list[Defect]]
@@ -221,27 +166,10 @@ class ClauseChecker:
         contrary = contradicted(sentence, cited, supported=supported)
         if not contrary:
             contrary = list(row_defects(sentence, cited, self._foreign.headings))
-        contrary += self._wrong_comparisons(clause)
         defects.contradictions = [one for one in contrary if one.text not in lacking]
         if not defects.names and not defects.contradictions:
             defects.names = self._other_names(clause, sentence, has_all=not missing)
         return defects
-
-    def _wrong_comparisons(self, clause: Clause) -> list[Defect]:
-        """Return what a clause compares the wrong way, with the figures that its whole
-        sentence names, or the one before.
-        """
-        if clause.cell is not None:
-            return []
-        if clause.sentence not in self._turned:
-            turned = turned_figures(clause.sentence, comma=self._comma)
-            self._turned = {clause.sentence: list(turned)}
-        wrong = list(self._turned[clause.sentence])
-        if compares(clause.sentence):
-            named = self._calculations.named_beside(clause.sentence)
-            beside = list(self._evidence.values())
-            wrong += wrong_comparisons(clause.sentence, named, beside)
-        return [one for one in wrong if one.text in clause.words]
 
     def _is_quotation(self, text: str, cited: Sequence[Evidence]) -> bool:
         """Return whether a passage or the question has the text of a quotation."""
@@ -299,7 +227,7 @@ class ClauseChecker:
         unproven = self._in_no_reading(clause, unproven, cited)
         if len(unproven) <= MAX_MISSING:
             unproven = self._not_proven(clause, unproven, cited)
-        self._calculations.carry(supported, clause.sentence)
+        self._calculations.carry(supported)
         for amount in unproven:
             defect = Defect(_kind_of_missing(amount, cited), amount.figure.text)
             missing.append((amount.figure.start, defect))
@@ -334,7 +262,6 @@ class ClauseChecker:
             computed: list[Amount] = []
             for claim in left:
                 result = self._calculations.result(clause, claim, cited)
-                result = result or self._in_table(clause, claim)
                 if result is None:
                     unproven.append(claim)
                 else:
@@ -344,19 +271,6 @@ class ClauseChecker:
             if not left or not computed:
                 break
         return left
-
-    def _in_table(self, clause: Clause, claim: Amount) -> Amount | None:
-        """Return a claim that a cell of the table beside a sentence has, or that its
-        figures give, with the exact value.
-        """
-        table = self._table_of(clause)
-        if table is None or claim.figure.year:
-            return None
-        if table.has(claim, clause.words):
-            return claim
-        operations = operations_of(clause.sentence)
-        operations = operations_left(operations, claim, clause.words)
-        return table.result(claim, clause.words, clause.sentence, operations)
 
     def _is_given(self, amount: Amount) -> bool:
         """Return whether the question itself has a number, or the program computed the
@@ -519,12 +433,14 @@ def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
     figure = amount.figure
     if figure.start in skip:
         return False
-    before = unify_signs(words[max(0, figure.start - 6) : figure.start])
-    if figure.bare and _NO_CLAIM_BEFORE.search(before):
-        return False
     if not figure.bare or amount.measure not in {"", "time"}:
         return True
-    return not figure.word
+    if figure.word:
+        return False
+    if figure.year is not None or amount.measure:
+        return True
+    before = unify_signs(words[max(0, figure.start - 3) : figure.start])
+    return _NAME_BEFORE_NUMBER.search(before) is None
 
 
 def _given_numbers(question: Question | None) -> frozenset[Decimal]:

@@ -4,7 +4,7 @@ a table cell, a sentence. Also finds the places of findings.
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from ..language.figures import MONTHS
 from ..language.sentences import sentences
 from .amounts import Amount, HeadingUnit, amounts, head_unit
 from .contradictions import Defect
-from .tables import TABLE, Cell, without_tables
+from .tables import Cell, without_tables
 from .wording import GROUP, LIMITS, NUMBERS, QUOTATION, cited_numbers, strip_marks
 
 _LIST_MARK = re.compile(
@@ -56,9 +56,7 @@ class Clause(NamedTuple):
 
     ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there.
     ``following``: the numbers that the next sentence of its line cites, or the line
-    after a list. ``before``: those that the answer cites before it. ``table``: the
-    number of the table above it, else of the next one. ``cell``: that of a table, if it
-    is one.
+    after a list. ``cell``: that of a table, if it is one.
     """
 
     text: str
@@ -68,8 +66,6 @@ class Clause(NamedTuple):
     beside: tuple[int, ...]
     following: tuple[int, ...] = ()
     cell: Cell | None = None
-    before: tuple[int, ...] = ()
-    table: int | None = None
 
     @property
     def unit(self) -> HeadingUnit | None:
@@ -79,13 +75,7 @@ class Clause(NamedTuple):
         if self.cell is None:
             return None
         headings = (self.cell.column, self.cell.row, *self.cell.above)
-        for heading in headings:
-            unit = head_unit(heading)
-            # "Country (year of the figure)" heads labels.
-            is_of_labels = heading == self.cell.above[0]
-            if unit and not (is_of_labels and unit.measure == "time"):
-                return unit
-        return None
+        return next(filter(None, map(head_unit, headings)), None)
 
     def amounts(self, words: str, *, comma: bool) -> list[Amount]:
         """Return the amounts of its words, or of some at the same positions, with the
@@ -110,12 +100,7 @@ def clauses(response: str) -> Iterator[Clause]:
     text, cells = without_tables(response)
     below: tuple[int, ...] = ()
     upwards: list[Clause] = []
-    tables: dict[int, int] = {}
     for line in reversed(_as_lines(text)):
-        if line.startswith(TABLE):
-            tables[len(upwards)] = int(line.split(TABLE)[1])
-            upwards.append(Clause(line, "", tuple(cited_numbers(line)), "", ()))
-            continue
         # A list may have its source in the line after it.
         following = () if line.rstrip().endswith(STOPS) else below
         for sentence in reversed(sentences(line)):
@@ -123,7 +108,7 @@ def clauses(response: str) -> Iterator[Clause]:
             upwards += reversed(in_sentence)
             following = in_sentence[0].numbers or following
         below = following
-    yield from _beside(upwards, tables)
+    yield from reversed(upwards)
     for cell in cells:
         words = f"{cell.headings}: {_words(cell.text)}"
         yield Clause(
@@ -134,21 +119,6 @@ def clauses(response: str) -> Iterator[Clause]:
             cell.numbers,
             cell=cell,
         )
-
-
-def _beside(upwards: list[Clause], tables: Mapping[int, int]) -> Iterator[Clause]:
-    """Yield the clauses of a text in order, with what they stand beside, without the
-    ``tables``, by their places in ``upwards``.
-    """
-    before: dict[int, None] = {}
-    table = tables[max(tables)] if tables else None
-    for at in reversed(range(len(upwards))):
-        clause = upwards[at]
-        if at in tables:
-            table = tables[at]
-        else:
-            yield clause._replace(before=tuple(before), table=table)
-        before |= dict.fromkeys(clause.numbers)
 
 
 def _as_lines(text: str) -> list[str]:

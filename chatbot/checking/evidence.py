@@ -431,8 +431,7 @@ def _rows(
                 heading = figure.heading or passage_heading
                 at = number
                 words = f"{figure.label} {_written_out(figure.label, heading)}"
-                last = figure.label.rpartition(": ")[2]
-                is_rest = last.lower().startswith("other")
+                is_rest = figure.label.lower().startswith("other")
                 label = REST if is_rest else keys_of(words)
                 under[heading].append((label, amount))
                 has_words = WORD.search(statement.text, 0, amount.figure.start)

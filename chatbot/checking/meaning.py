@@ -15,7 +15,7 @@ from ..domain import Citation, Passage
 from ..domain.chat import Mark, Unsupported, Verdict
 from ..domain.errors import read_table
 from ..language.figures import comma_decimals
-from .amounts import Amount
+from .amounts import Amount, amounts
 from .arithmetic import Fraction, fractions
 from .clauses import Clause, clauses, marks_in
 from .contradictions import NEGATORS, Defect
@@ -68,20 +68,19 @@ class SentenceVerdict:
 def open_sentences(
     response: str, passages: Mapping[int, Passage], unsupported: Sequence[Unsupported]
 ) -> list[OpenSentence]:
-    """Return the sentences that cite ``passages`` and that no mark and no copied words
-    have decided, in order, at most `MAX_SENTENCES`. That no word of a sentence is in
-    its passages decides nothing: it may be a free paraphrase; one that cites nothing
-    may say what the passages lack, and a figure may follow from theirs in a way that no
-    rule knows. Of tables only such figures are open: their rows decide the others.
+    """Return the sentences that cite ``passages``, or count and compute what others
+    cite, and that no mark and no copied words have decided, in order, at most
+    `MAX_SENTENCES`. That no word of a sentence is in its passages decides nothing: it
+    may be a free paraphrase; one that cites nothing may say what the passages lack, and
+    a figure may follow from theirs in a way that no rule knows. Of tables what is
+    computed is open: their rows decide the others.
     """
     doubts = {one.sentence: one for one in unsupported}
     found: list[OpenSentence] = []
-    for sentence in (*_sentences(response), *_rows(response, doubts)):
+    for sentence in (*_sentences(response), *_rows(response, doubts, passages)):
         own = [doubts[one.text] for one in sentence.clauses if one.text in doubts]
-        numbers = tuple(one for one in sentence.numbers if one in passages)
-        if own and not sentence.numbers:
-            numbers = tuple(passages)
-        if not numbers or not all(map(_is_open, own)):
+        numbers = _numbers_of(sentence, passages, is_doubtful=bool(own))
+        if not numbers or not all(_is_open(doubt) for doubt in own):
             continue
         evidence = [evidence_of(passages[number]) for number in numbers]
         if not own and _is_copied(sentence.words, evidence):
@@ -91,6 +90,23 @@ def open_sentences(
         if len(found) == MAX_SENTENCES:
             break
     return found
+
+
+def _numbers_of(
+    sentence: OpenSentence, passages: Mapping[int, Passage], *, is_doubtful: bool
+) -> tuple[int, ...]:
+    """Return the numbers of the passages that a sentence is held against: all, where it
+    cites none and has a number, or a rule misses a source.
+    """
+    if sentence.numbers:
+        return tuple(one for one in sentence.numbers if one in passages)
+    if is_doubtful or _has_number(sentence.words):
+        return tuple(passages)
+    return ()
+
+
+def _has_number(words: str) -> bool:
+    return bool(amounts(words, comma=comma_decimals(words))) or any(fractions(words))
 
 
 def _unproven(
@@ -106,19 +122,23 @@ def _unproven(
         doubt = doubts.get(clause.text)
         if doubt is None:
             continue
-        start = len(clause.cell.headings) if clause.cell else 0
-        comma = comma_decimals(clause.words)
-        for amount in clause.amounts(clause.words, comma=comma):
-            is_other = amount.figure.word or amount.figure.year
-            if amount.figure.start < start or is_other:
-                continue
+        for amount in _numbers_in(clause):
             text = amount.figure.text
-            is_found_lacking = any(text in lacking for lacking in doubt.figures)
-            if is_found_lacking or (doubt.no_source and not is_stated(amount, cited)):
+            is_lacking = any(text in lacking for lacking in doubt.figures)
+            if (is_lacking or doubt.no_source) and not is_stated(amount, cited):
                 yield text, amount
         for fraction in fractions(clause.words):
             if doubt.no_source or fraction.text in doubt.figures:
                 yield fraction.text, fraction
+
+
+def _numbers_in(clause: Clause) -> Iterator[Amount]:
+    """Yield the amounts in digits of a clause, of a cell without its headings."""
+    start = len(clause.cell.headings) if clause.cell else 0
+    for amount in clause.amounts(clause.words, comma=comma_decimals(clause.words)):
+        is_other = amount.figure.word or amount.figure.year
+        if amount.figure.start >= start and not is_other:
+            yield amount
 
 
 def decided(
@@ -243,9 +263,20 @@ def _sentences(response: str) -> Iterator[OpenSentence]:
         yield OpenSentence(shown, of_sentence[0].beside, of_sentence)
 
 
-def _rows(response: str, doubts: Mapping[str, Unsupported]) -> Iterator[OpenSentence]:
-    """Yield the rows of tables in which a cell is doubtful, with these cells."""
-    cells = [one for one in clauses(response) if one.cell and one.text in doubts]
+def _rows(
+    response: str, doubts: Mapping[str, Unsupported], passages: Mapping[int, Passage]
+) -> Iterator[OpenSentence]:
+    """Yield the rows of tables in which a cell is doubtful or computed, with these
+    cells.
+    """
+    evidence = [evidence_of(passage) for passage in passages.values()]
+    cells: list[Clause] = []
+    for clause in clauses(response):
+        if clause.cell is None:
+            continue
+        stated = all(is_stated(one, evidence) for one in _numbers_in(clause))
+        if clause.text in doubts or not stated:
+            cells.append(clause)
     for _, group in groupby(cells, key=lambda one: one.cell and one.cell.place[:2]):
         of_row = list(group)
         numbers = dict.fromkeys(chain.from_iterable(one.beside for one in of_row))

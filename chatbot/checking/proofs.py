@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, DivisionByZero, InvalidOperation, Overflow
 
 from ..domain.errors import read_table
-from ..domain.formulas import Term, evaluate, read_calculation
+from ..domain.formulas import Formula, Term, evaluate, read_calculation
 from ..language.figures import SCALES, figures
 from .amounts import Amount
 from .arithmetic import Fraction, is_result
-from .evidence import Evidence
+from .evidence import Evidence, is_supported
 
 __all__ = ["is_proven", "is_stated"]
 
 _BOUNDS = read_table(__package__, "meaning")
 MAX_FORMULA_CHARACTERS = int(_BOUNDS["formula_characters"]["value"])
-_FACTORS = frozenset(map(Decimal, _BOUNDS["factors"]["values"]))
+_FACTORS = frozenset(Decimal(str(value)) for value in _BOUNDS["factors"]["values"])
 _LARGEST_COUNT = int(_BOUNDS["count"]["value"])
 _PER_CENT = Decimal("0.01")
 
@@ -30,12 +30,14 @@ def is_proven(
     calculation = read_calculation(formula[:MAX_FORMULA_CHARACTERS])
     if calculation is None:
         return False
-    known = _Known(cited)
-    try:
-        result = evaluate(calculation, {}, known.compute).value
-    except (DivisionByZero, InvalidOperation, Overflow, LookupError):
-        return False
-    if not known.figures_used:
+    # With the passages' scales, or as a formula of one unit is written: thousands of
+    # kilowatts are megawatts.
+    readings = (_Known(cited), _Known(cited, as_written=True))
+    return any(_says(claim, known.result(calculation)) for known in readings)
+
+
+def _says(claim: Amount | Fraction, result: Decimal | None) -> bool:
+    if result is None:
         return False
     if isinstance(claim, Fraction):
         return claim.fits(result) or claim.fits(result * _PER_CENT)
@@ -47,27 +49,42 @@ def is_proven(
 
 
 def is_stated(claim: Amount, cited: Sequence[Evidence]) -> bool:
-    """Return whether a passage has this number, or it is a small count."""
-    values = claim.figure.values
-    if any(value == int(value) and abs(value) <= _LARGEST_COUNT for value in values):
-        return claim.figure.bare
-    return any(value in values for _, value in _stated(cited))
+    """Return whether a passage has this number, or it is a count or a base: "the third
+    of five", "for every 100".
+    """
+    if claim.figure.bare and any(_is_count(value) for value in claim.figure.values):
+        return True
+    return is_supported(claim, cited)
+
+
+def _is_count(value: Decimal) -> bool:
+    is_small = value == int(value) and abs(value) <= _LARGEST_COUNT
+    return is_small or value in _FACTORS
 
 
 class _Known:
-    """The numbers that a formula may have."""
+    """The numbers that a formula may have, with the scale that they have in their
+    passage, or ``as_written``.
+    """
 
-    def __init__(self, cited: Sequence[Evidence]) -> None:
-        self.figures_used = 0
+    def __init__(self, cited: Sequence[Evidence], *, as_written: bool = False) -> None:
+        self._uses_figures = False
         self._values: dict[Decimal, Decimal] = {}
         for written, value in _stated(cited):
             self._values.setdefault(value, value)
-            self._values.setdefault(written, value)
+            self._values.setdefault(written, written if as_written else value)
 
-    def compute(self, sign: str, left: Term, right: Term) -> Term:
-        """Return what a sign makes of two terms. Raises LookupError: a number is
-        neither of a passage nor a count or factor.
+    def result(self, calculation: Formula) -> Decimal | None:
+        """Return what a calculation gives; None where it gives nothing, has a number
+        that is neither of a passage nor a count or factor, or none of a passage.
         """
+        try:
+            value = self._value(evaluate(calculation, {}, self._compute))
+        except (DivisionByZero, InvalidOperation, Overflow, LookupError):
+            return None
+        return value if self._uses_figures else None
+
+    def _compute(self, sign: str, left: Term, right: Term) -> Term:
         first = self._value(left)
         second = self._value(right)
         match sign:
@@ -86,10 +103,9 @@ class _Known:
             return term.value
         stated = self._values.get(term.value)
         if stated is not None:
-            self.figures_used += 1
+            self._uses_figures = True
             return stated
-        is_count = term.value == int(term.value) and 0 < term.value <= _LARGEST_COUNT
-        if not is_count and term.value not in _FACTORS:
+        if not _is_count(term.value):
             raise LookupError(str(term.value))
         return term.value
 

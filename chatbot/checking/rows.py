@@ -31,6 +31,8 @@ __all__ = ["row_defects"]
 _COMPARED = pattern(r"\b(?:{compares}|{negates})\W+(?:\w+\W+){0,2}$")
 _OF_WHOLE = re.compile(r"\bof\s(?:[\w’']+\s){0,2}$")
 _PART_END = re.compile(r"[,;:] |\b(?:and|while|whereas|but|against|versus) ")
+_INCOME = stems("income")
+_SPENDING = stems("spending")
 _WHOLE = stems("whole")
 
 
@@ -80,6 +82,7 @@ def row_defects(
     supported = [figure for figure in figures if figure.sources]
     yield from _of_another_heading(clause, supported, headings)
     yield from _negated(clause, supported)
+    yield from _wrong_balance(clause, cited)
     amounts = {id(figure.amount) for figure in supported}
     yield from wrong_changes(clause, amounts, cited, headings)
 
@@ -145,6 +148,32 @@ def _negated(clause: Sentence, supported: Sequence[_StatedFigure]) -> Iterator[D
             if keys & NEGATORS or not (keys - of_labels) & denied:
                 return
     yield Defect("figure", shares[0].figure.text)
+
+
+def _wrong_balance(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
+    """Yield "surplus" where the passages have more spending than income, and "deficit"
+    where they have less.
+    """
+    said = clause.keys & {"surplus", "deficit"}
+    if len(said) != 1:
+        return
+    years = {amount.figure.year for amount in clause.amounts}
+    incomes: list[float] = []
+    spendings: list[float] = []
+    for source in cited:
+        for row in source.rows[:MAX_FIGURES]:
+            keys = row.label | keys_of(row.heading)
+            if not row.amount.years <= years:
+                continue
+            if keys & _INCOME:
+                incomes.append(row.value)
+            if keys & _SPENDING:
+                spendings.append(row.value)
+    if len(incomes) != 1 or len(spendings) != 1 or incomes == spendings:
+        return
+    true = "surplus" if incomes > spendings else "deficit"
+    if said != {true}:
+        yield Defect("direction", min(said))
 
 
 def _of_others(

@@ -17,11 +17,6 @@ _RELATES = re.compile(
 )
 Words = frozenset[str]
 EMPTY = "—"
-TABLE = "\ue001"
-"""Stands around the number of a table in the text that is left without it."""
-_RANKS = re.compile(
-    r"\brank|\b(?:highest|largest|lowest|smallest) first", re.IGNORECASE
-)
 _RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _BORDER = re.compile(r"(?<!\\)(?:\\\\)*(\|)")
 _BEFORE = re.compile(r"[\s>]*")
@@ -210,8 +205,7 @@ class Cell:
     passages that it or they cite. ``place``: its table, row and column.
 
     ``above``: the corner of its table and the line above it, which may have the unit of
-    all cells. ``is_ranked``: its table gives the ranks of its rows. ``name``:
-    the heading of its row, also where that cites something.
+    all cells.
     """
 
     row: str
@@ -220,8 +214,6 @@ class Cell:
     numbers: tuple[int, ...]
     place: tuple[int, int, int]
     above: Texts
-    is_ranked: bool = False
-    name: str = ""
 
     @property
     def headings(self) -> str:
@@ -230,9 +222,7 @@ class Cell:
 
 
 def without_tables(text: str) -> tuple[str, list[Cell]]:
-    """Return the text around its tables, and their cells. A line of `TABLE`, the number
-    of the table and what it cites stands for each.
-    """
+    """Return the text around its tables, and their cells."""
     lines = text.splitlines()
     around = list[str]()
     cells = list[Cell]()
@@ -241,20 +231,13 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
             around.append(lines[start])
             continue
         of_columns, of_rows = _sources(head, rows)
+        is_cited = cited_numbers(" ".join(lines[start:end]))
+        below = (
+            [] if is_cited else cited_numbers(next(filter(str.strip, lines[end:]), ""))
+        )  # "Source: [1]"
         first = _first_label(head, rows)
         caption = "".join(lines[max(0, start - 2) : start])
-        cited = cited_numbers(" ".join(lines[start:end]))
-        beside: list[int] = []
-        if not cited:
-            # "Exports [1]:" above it, or "Source: [1]" below.
-            behind = next(filter(str.strip, lines[end:]), "")
-            is_headed = caption.rstrip(" *_").endswith(":")
-            beside = cited_numbers(caption) if is_headed else []
-            beside = beside or cited_numbers(behind)
-        marks = "".join(f"[{number}]" for number in cited or beside)
-        around.append(f"{TABLE}{start}{TABLE} {marks}")
         above = (heading(head[first]), heading(caption))
-        is_ranked = first > 0 and _RANKS.search(f"{head[0]} {caption}") is not None
         for number, (row, of_row) in enumerate(zip(rows, of_rows, strict=True)):
             named = row[first] if first < len(row) else ""
             is_labelled = not cited_numbers(named)
@@ -262,8 +245,7 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
             for at, cell in enumerate(row):
                 is_label = at < first or (at == first and is_labelled)
                 if not is_label and not _says_nothing(cell):
-                    numbers = cited_numbers(cell) or [*of_columns[at], *of_row]
-                    numbers = numbers or beside
+                    numbers = cited_numbers(cell) or [*of_columns[at], *of_row] or below
                     cells.append(
                         Cell(
                             label,
@@ -272,8 +254,6 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
                             tuple(dict.fromkeys(numbers)),
                             (start, number, at),
                             above,
-                            is_ranked,
-                            heading(named),
                         )
                     )
     return "\n".join(around), cells

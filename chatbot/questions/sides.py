@@ -318,7 +318,8 @@ def sub_questions(
     parts = parts[:most]
     # Each part repeats the rest of the question: together they are searched in no more
     # time than the longest question.
-    if len(parts) < 2 or sum(map(len, parts)) > QUERY_CHARACTERS:
+    length = sum(len(part) for part in parts)
+    if len(parts) < 2 or length > QUERY_CHARACTERS:
         return [reading.text]
     return parts
 

@@ -105,7 +105,7 @@ def _other_headings(hits: Sequence[SearchHit], cited: Chunk) -> list[str]:
 
 def is_asked_about(heading: str) -> bool:
     """Return whether a heading names something: no part of any report, and no time."""
-    has_time = any(map(is_time, heading.split(", ")))
+    has_time = any(is_time(part) for part in heading.split(", "))
     return not (has_time or OF_A_REPORT.fullmatch(heading))
 
 

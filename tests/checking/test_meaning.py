@@ -41,6 +41,7 @@ PASSAGES = {1: Passage(1, SearchHit(CHUNK, rank=1), TEXT)}
         ("Gold is important because of the elections [1].", True),
         ("El oro es la exportación más importante [1].", True),
         ("Gold is important because of the elections.", False),
+        ("Gold comes first [1]. Two of the three exports are farmed.", True),
         ("| what | who |\n|---|---|\n| gold | elections [1] |", False),
     ],
 )

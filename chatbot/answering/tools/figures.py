@@ -649,19 +649,7 @@ class FigureTool:
         words = set(words_of(" ".join(topic)))
         if not words:
             return None
-        names = self._names_under(chunk.heading)
-        of_label: dict[str, list[ReportedFigure]] = defaultdict(list)
-        of_heading = set(words_of(" ".join([chunk.heading, *names[""]])))
-        for figure in figures_of(chunk):
-            label = figure.label
-            label_words = set(words_of(" ".join([label, *names[label]])))
-            base = set(words_of(" ".join(LETTERS_PATTERN.findall(figure.text))))
-            if not words <= of_heading | label_words | base:
-                continue
-            if label and words.isdisjoint(label_words):
-                continue
-            if not is_share or ("%" in figure.unit and base <= words):
-                of_label[label].append(figure)
+        of_label = self._figures_named(chunk, words, words_of, is_share=is_share)
         labels = list(of_label)
         if "" in of_label:
             labels = [""]
@@ -678,6 +666,32 @@ class FigureTool:
             # One word of a name need not mean it: "life" of a life expectancy.
             return None
         return meant
+
+    def _figures_named(
+        self,
+        chunk: Chunk,
+        words: set[str],
+        words_of: Callable[[str], Sequence[str]],
+        *,
+        is_share: bool,
+    ) -> dict[str, list[ReportedFigure]]:
+        """Return the figures of a passage that have all these words, by their labels;
+        ``is_share``: as a share of what the words say.
+        """
+        names = self._names_under(chunk.heading)
+        of_label: dict[str, list[ReportedFigure]] = defaultdict(list)
+        of_heading = set(words_of(" ".join([chunk.heading, *names[""]])))
+        for figure in figures_of(chunk):
+            label = figure.label
+            label_words = set(words_of(" ".join([label, *names[label]])))
+            base = set(words_of(" ".join(LETTERS_PATTERN.findall(figure.text))))
+            if not words <= of_heading | label_words | base:
+                continue
+            if label and words.isdisjoint(label_words):
+                continue
+            if not is_share or ("%" in figure.unit and base <= words):
+                of_label[label].append(figure)
+        return of_label
 
     def _names_under(self, heading: str) -> Mapping[str, Sequence[str]]:
         """Return the glossary's words for the figures under a heading, by their

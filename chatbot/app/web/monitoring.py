@@ -270,9 +270,8 @@ def check_readiness() -> Response:
         )
     # Before all samples can be searched, questions get a 503.
     ingesting = loading is not None and loading.running
-    waiting = ingesting and (
-        not records or any(record.status == "pending" for record in records)
-    )
+    states = {record.status for record in records}
+    waiting = ingesting and (not states or "pending" in states)
     ok = not waiting and all(dependency["ok"] for dependency in dependencies)
     full = False
     if is_database_here:  # a full disk stops uploads, not answers

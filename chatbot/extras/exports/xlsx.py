@@ -60,19 +60,9 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
             question = " ".join(message["content"].split())
             continue
         answer = message["answer"] or {}
-        figures_of_answer = answer.get("figures") or ()
-        noted = {
-            (figure["text"], str(figure.get("citation"))): figure["value"]
-            for figure in figures_of_answer
-        }
-        stated = (answer.get("card") or {}).get("figures", ())
-        quantities = {f"{one['indicator']} ({one['unit']})" for one in stated}
-        for rows in tables_of(message["content"], answer):
-            numbers = [[_as_number(cell, noted) for cell in row] for row in rows]
-            if len(quantities) == 1:
-                numbers[0][0] = " · ".join([str(numbers[0][0]), *quantities])
-            tables[f"{len(tables) + 1} {question}"] = numbers
-        for figure in figures_of_answer:
+        for sheet in _sheets_of(message["content"], answer):
+            tables[f"{len(tables) + 1} {question}"] = sheet
+        for figure in answer.get("figures") or ():
             figures.append([question, *(figure.get(name) for name in FIGURE_COLUMNS)])
         for citation in answer.get("citations") or ():
             values = [citation.get(name) for name in SOURCE_COLUMNS]
@@ -83,6 +73,24 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
             values += [citation.get(name, "") for name in PUBLICATION_COLUMNS]
             sources.append([question, *values])
     return workbook_bytes({**tables, "Figures": figures, "Sources": sources})
+
+
+def _sheets_of(content: str, answer: Mapping[str, Any]) -> Iterator[list[list[Any]]]:
+    """Yield the tables of an answer with numbers as numbers; in the corner what is
+    counted, and its unit, where that is one for all.
+    """
+    noted = {}
+    for figure in answer.get("figures") or ():
+        noted[figure["text"], str(figure.get("citation"))] = figure["value"]
+    stated = (answer.get("card") or {}).get("figures", ())
+    quantities = {f"{one['indicator']} ({one['unit']})" for one in stated}
+    for rows in tables_of(content, answer):
+        numbers: list[list[Any]] = []
+        for row in rows:
+            numbers.append([_as_number(cell, noted) for cell in row])
+        if len(quantities) == 1:
+            numbers[0][0] = " · ".join([str(numbers[0][0]), *quantities])
+        yield numbers
 
 
 def _as_number(
