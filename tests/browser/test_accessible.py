@@ -4,6 +4,7 @@ wide and on a phone.
 
 import json
 from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -141,7 +142,7 @@ def library_views(page: Page, address: str) -> Iterator[str]:
     page.locator("#document-dialog [data-action=edit]").click()
     yield "edit"
     page.goto(f"{address}/operator")
-    expect(page.locator("#jobs-none")).to_be_visible()
+    expect(page.locator("#operation")).to_be_visible()
     page.locator("#check").click()
     expect(page.locator("#findings tbody tr").first).to_be_visible()
     yield "operator"
@@ -173,12 +174,13 @@ def library_views(page: Page, address: str) -> Iterator[str]:
 
 def replace_a_file(page: Page, address: str) -> None:
     page.goto(f"{address}/documents")
+    name = uuid4().hex  # another file in each theme and size
     for number in ("ten", "twelve"):
-        text = f"# Wells of Dunmar\n\n## Supply\n\nThe town has {number} wells.\n"
+        text = f"# Wells of {name}\n\n## Supply\n\nThe town has {number} wells.\n"
         page.locator("#file-input").set_input_files(
             [
                 {
-                    "name": "wells.md",
+                    "name": f"{name}.md",
                     "mimeType": "text/markdown",
                     "buffer": text.encode(),
                 }
@@ -188,7 +190,7 @@ def replace_a_file(page: Page, address: str) -> None:
         page.locator("#upload-submit").click()
         if number == "ten":
             done = page.locator("details.ingestion[data-state=done]")
-            expect(done).to_have_count(1)
+            expect(done.filter(has_text=name)).to_have_count(1)
     page.locator("#conflict-list summary").click()
 
 
