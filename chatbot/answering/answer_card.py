@@ -134,7 +134,9 @@ def numbered_card(card: AnswerCard, citations: Sequence[Citation]) -> AnswerCard
         for figure in card.figures
         if figure.chunk_id in numbers
     )
-    return replace(card, figures=figures) if figures else None
+    if figures:
+        return replace(card, figures=figures)
+    return None
 
 
 def asked_card(card: AnswerCard, names: AskedNames) -> AnswerCard | None:
@@ -143,21 +145,30 @@ def asked_card(card: AnswerCard, names: AskedNames) -> AnswerCard | None:
     """
     figures = [figure for figure in card.figures if figure.citation == 1]
     asked = [figure for figure in figures if names.is_asked(figure)]
-    return card_of(asked) if asked else None
+    if asked:
+        return card_of(asked)
+    return None
+
+
+def _by_year(figures: Sequence[ReportedFigure]) -> list[ReportedFigure]:
+    """Return the figures of each subject and indicator in the order of their years."""
+    groups: dict[tuple[str, str], list[ReportedFigure]] = {}
+    for figure in figures:
+        groups.setdefault((figure.subject, figure.indicator), []).append(figure)
+    ordered: list[ReportedFigure] = []
+    for group in groups.values():
+        ordered += sorted(group, key=year_of)
+    return ordered
 
 
 def card_of(figures: Sequence[ReportedFigure]) -> AnswerCard:
     kind: CardKind = "values"
+    years = {year_of(one) for one in figures}
     of_one = {(one.subject, one.indicator, one.unit) for one in figures}
     if len(figures) == 1:
         kind = "value"
-    elif len({year_of(one) for one in figures}) > 1 and len(of_one) < len(figures):
+    elif len(years) > 1 and len(of_one) < len(figures):
         kind = "series"
-        order = list(dict.fromkeys((one.subject, one.indicator) for one in figures))
-        places = {key: place for place, key in enumerate(order)}
-        figures = sorted(
-            figures,
-            key=lambda one: (places[one.subject, one.indicator], year_of(one)),
-        )
+        figures = _by_year(figures)
     indicators = tuple(dict.fromkeys(one.indicator for one in figures))
     return AnswerCard(kind, indicators, tuple(figures))

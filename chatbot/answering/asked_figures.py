@@ -85,6 +85,8 @@ def _noun_of(name: str) -> str:
     "inflation" of "Inflation rate (consumer prices)".
     """
     before = _BEHIND_THE_NOUN.split(name, maxsplit=1)[0]
-    words = LETTERS_PATTERN.findall(before) or LETTERS_PATTERN.findall(name)
+    words: list[str] = LETTERS_PATTERN.findall(before) or LETTERS_PATTERN.findall(name)
     telling = [word for word in words if word.lower() not in _SAYS_NO_THING]
-    return (telling or words)[-1] if words else ""
+    if words:
+        return (telling or words)[-1]
+    return ""

@@ -79,27 +79,25 @@ class Spending:
         if budget.tokens is not None and self.usage.tokens + tokens >= budget.tokens:
             return "tokens"
         left = self.seconds_left(share)
-        return "seconds" if left is not None and left <= 0 else ""
+        if left is not None and left <= 0:
+            return "seconds"
+        return ""
 
     def seconds_left(self, share: float = 1.0) -> float | None:
         """Seconds until this share of the budget's time is over, negative after that;
         None without a limit.
         """
         seconds = self._budget.seconds
-        return (
-            None
-            if seconds is None
-            else share * seconds - (time.monotonic() - self._began)
-        )
+        if seconds is None:
+            return None
+        return share * seconds - (time.monotonic() - self._began)
 
     @property
     def tokens_left(self) -> int | None:
         """The remaining amount; None without a limit."""
-        return (
-            None
-            if self._budget.tokens is None
-            else max(0, self._budget.tokens - self.usage.tokens)
-        )
+        if self._budget.tokens is None:
+            return None
+        return max(0, self._budget.tokens - self.usage.tokens)
 
     def describe(self, stopper: Stopper, say: Say = in_english) -> str:
         """A sentence that names the limit that is used up."""

@@ -286,7 +286,9 @@ def overlap(first: Chunk, second: Chunk) -> int:
     older systems have none.
     """
     count = first.end - second.start
-    return count if count > 0 and first.text[-count:] == second.text[:count] else 0
+    if count > 0 and first.text[-count:] == second.text[:count]:
+        return count
+    return 0
 
 
 def texts_of(chunks: Sequence[Chunk]) -> Iterator[str]:
@@ -318,11 +320,9 @@ def _cut(text: str, size: int, *, keep_end: bool) -> str:
 
 def _without(chunk: Chunk, *, start: int = 0, end: int = 0) -> Chunk:
     """Return the chunk without this many characters at its start and end."""
-    return (
-        replace(chunk, text=chunk.text[start : len(chunk.text) - end].strip())
-        if start or end
-        else chunk
-    )
+    if start or end:
+        return replace(chunk, text=chunk.text[start : len(chunk.text) - end].strip())
+    return chunk
 
 
 def _tokens(passages: Sequence[Passage], counts: _TokenCounts) -> int:

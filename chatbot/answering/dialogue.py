@@ -330,6 +330,8 @@ def with_numbers(text: str, numbers: Mapping[int, int]) -> str:
 
     def renumbered(match: re.Match[str]) -> str:
         new = numbers.get(int(match[1]))
-        return f"[{new}]" if new else ""
+        if new:
+            return f"[{new}]"
+        return ""
 
     return _CITED.sub(renumbered, text)

@@ -61,7 +61,9 @@ class FigurePremises:
             return None
         is_right = change > 0 if course.rises else change < 0
         if not course.is_whether:
-            return None if is_right else (table, text)
+            if is_right:
+                return None
+            return (table, text)
         return table, f"{say('Yes.') if is_right else say('No.')} {text}"
 
     def _indicator(

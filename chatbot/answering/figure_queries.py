@@ -473,7 +473,9 @@ class FigureQueries:
         if not query.subjects:
             # The world's own reports, or rows of a table, are none of the countries.
             of_countries = sorted(countries.intersection(having))
-            return of_countries if len(of_countries) > 1 else sorted(having)
+            if len(of_countries) > 1:
+                return of_countries
+            return sorted(having)
         known = countries.union(having)
         by_key = {name.casefold(): name for name in known}
         subjects = []

@@ -107,7 +107,9 @@ class FigureQuestions:
                 table = self.queries.run(in_unit, scope)
                 # Nothing is nothing in any unit: its passage says why.
                 is_none = operation.wanted == "convert" and not _has_values(table)
-                return None if is_none else (in_unit, table)
+                if is_none:
+                    return None
+                return (in_unit, table)
         again = self._of_whole(query, operation, scope, request)
         again = again or _of_people(operation)
         if again is None:
@@ -287,7 +289,9 @@ class FigureQuestions:
         words = set(self.terms(topic)).difference(self.terms(heading))
         labels = self.queries.tables.indicators(scope)[heading]
         told = [one for one in labels if words.issuperset(self.terms(one) or [one])]
-        return told[0] if len(told) == 1 else label
+        if len(told) == 1:
+            return told[0]
+        return label
 
     def _named_part(self, topic: str, scope: Scope) -> str:
         """Return the one part of a heading that has a name, as a city has, and that a
@@ -301,7 +305,9 @@ class FigureQuestions:
                 is_name = label[:1].isupper() and subjects == 1
                 if is_name and words.issuperset(self.terms(label) or [label]):
                     names.append(indicator_name(heading, label))
-        return names[0] if len(names) == 1 else ""
+        if len(names) == 1:
+            return names[0]
+        return ""
 
     def _of_area(self, name: str, scope: Scope) -> list[str]:
         """Return a figure of each unit of land, as a formula; none where the library
@@ -418,7 +424,9 @@ class FigureQuestions:
                     formula = formula.replace(
                         f"[{name}]", f"[{indicator_name(heading, other)}]"
                     )
-        return entry.term if formula == entry.formula else formula
+        if formula == entry.formula:
+            return entry.term
+        return formula
 
     def _derived(self, topic: str) -> GlossaryEntry | None:
         """Return the derived figure whose words are all in a topic: of several the one

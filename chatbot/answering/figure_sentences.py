@@ -142,7 +142,9 @@ def cell_text(cell: FigureCell | None, say: Say, *, with_how: bool = True) -> st
 def _when(cell: FigureCell, say: Say) -> str:
     """Return the year of a cell; of a copied figure without one, its edition."""
     if cell.year is not None:
-        return f"{cell.year} est." if cell.estimate else str(cell.year)
+        if cell.estimate:
+            return f"{cell.year} est."
+        return str(cell.year)
     editions = {source.edition for source in cell.sources}
     if len(cell.sources) != 1 or None in editions:
         return ""
@@ -218,7 +220,9 @@ def numbered(table: FigureTable, say: Say, column: int = 0, *beside: int) -> str
         if row.cells[column] is not None:
             shown = _in_line(table, row, (column, *beside), say, ": ")
             lines.append(f"{len(lines) + 1}. {shown}")
-    return "\n\n" + "\n".join(lines) if lines else ""
+    if lines:
+        return "\n\n" + "\n".join(lines)
+    return ""
 
 
 def _in_line(

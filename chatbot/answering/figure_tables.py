@@ -505,14 +505,21 @@ class FigureTables:
     ) -> Iterator[tuple[str, str]]:
         """The pair, and those that say the same in other reports."""
         words = self._words(heading, label)
-        reports = {figure.document_id for figure in named.get((heading, label), ())}
-        yield from [(heading, label)] if (heading, label) in named else []
-        others = [pair for pair in named if pair != (heading, label)]
-        for pair in sorted(others, key=lambda pair: -_share(words, self._words(*pair))):
+        own = (heading, label)
+        reports: set[str] = set()
+        if own in named:
+            reports.update(figure.document_id for figure in named[own])
+            yield own
+        shares: dict[tuple[str, str], float] = {}
+        for pair in named:
+            if pair != own:
+                shares[pair] = _share(words, self._words(*pair))
+        for pair in sorted(shares, key=lambda pair: -shares[pair]):
             documents = {figure.document_id for figure in named[pair]}
             is_named = pair[0] == heading and pair[1].startswith(f"{label}: ")
-            alike = is_named or _share(words, self._words(*pair)) >= ALIKE
-            if alike and reports.isdisjoint(documents):
+            if not is_named and shares[pair] < ALIKE:
+                continue
+            if reports.isdisjoint(documents):
                 reports |= documents
                 yield pair
 
@@ -669,8 +676,10 @@ def _whole_of(figure: ReportedFigure) -> str:
     if figure.unit != PERCENT:
         return ""
     _, _, behind = figure.text.partition(PERCENT)
-    words = _WORD.findall(behind.partition("(")[0].casefold())
-    return words[-1] if words else ""
+    words: list[str] = _WORD.findall(behind.partition("(")[0].casefold())
+    if words:
+        return words[-1]
+    return ""
 
 
 def _by_subject(

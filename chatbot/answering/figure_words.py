@@ -86,4 +86,6 @@ def render_changes(
             "{number} figures differ, the largest changes first:", number=len(changes)
         )
         rendered.text = f"{head}\n\n{markdown_table(['', *map(str, editions)], rows)}"
-    return rendered if rows else None
+    if rows:
+        return rendered
+    return None

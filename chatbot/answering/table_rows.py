@@ -270,7 +270,9 @@ def month_named(text: str) -> str:
         if _month(word[0]):
             return word[0]
     in_digits = MONTH_IN_DIGITS.search(text)
-    return in_digits[0] if in_digits else ""
+    if in_digits:
+        return in_digits[0]
+    return ""
 
 
 def written(figure: ReportedFigure) -> str:

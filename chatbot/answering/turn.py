@@ -109,7 +109,9 @@ class Findings:
         for search, hits in results:
             by_id = {hit.chunk.id: hit for hit in hits}
             self._found.setdefault(search, {}).update(by_id)
-        columns = [[(search, hit) for hit in hits] for search, hits in results]
+        columns: list[list[tuple[str, SearchHit]]] = []
+        for search, hits in results:
+            columns.append([(search, hit) for hit in hits])
         for search, hit in alternate(columns):
             if hit.chunk.id not in self._seen and len(kept) < most:
                 self._seen.add(hit.chunk.id)

@@ -355,7 +355,9 @@ def _years_of_figures(in_text: Iterable[Figure], words: str) -> set[int]:
         if figure.year is not None:
             is_edition = is_of_edition(words, figure)
             (editions if is_edition else years).add(figure.year)
-    return set() if len(editions) > 1 else years
+    if len(editions) > 1:
+        return set()
+    return years
 
 
 def is_undecided(sentence: str, evidence: Sequence[Evidence], *, comma: bool) -> bool:

@@ -142,7 +142,9 @@ def _sign(
         before = tokens[max(0, position - 2) : position]
         if any(token.key in NEGATORS for token in before):
             return 0
-        return 1 if key in ups else -1
+        if key in ups:
+            return 1
+        return -1
     return 0
 
 

@@ -137,7 +137,9 @@ def _as_lines(text: str) -> list[str]:
 
 def _with_source(heading: re.Match[str]) -> str:
     """Return a heading that cites something, and nothing of others."""
-    return heading[0] if NUMBERS.search(heading[0]) else ""
+    if NUMBERS.search(heading[0]):
+        return heading[0]
+    return ""
 
 
 def _with_numbers_behind(stop: re.Match[str]) -> str:

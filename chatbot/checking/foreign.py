@@ -60,7 +60,9 @@ def _shared_keys(labels: _Labels) -> frozenset[str]:
     """Return the words that tell none of several labels from another: "border
     countries" of each neighbour.
     """
-    return frozenset.intersection(*labels) if len(labels) > 1 else frozenset()
+    if len(labels) > 1:
+        return frozenset.intersection(*labels)
+    return frozenset()
 
 
 class Headings:

@@ -19,6 +19,7 @@ MAX_FORMULA_CHARACTERS = int(_BOUNDS["formula_characters"]["value"])
 _FACTORS = frozenset(Decimal(str(value)) for value in _BOUNDS["factors"]["values"])
 _LARGEST_COUNT = int(_BOUNDS["count"]["value"])
 _PER_CENT = Decimal("0.01")
+_SCALES = sorted(set(SCALES.values()))
 
 
 def is_proven(
@@ -82,7 +83,9 @@ class _Known:
             value = self._value(evaluate(calculation, {}, self._compute))
         except (DivisionByZero, InvalidOperation, Overflow, LookupError):
             return None
-        return value if self._uses_figures else None
+        if self._uses_figures:
+            return value
+        return None
 
     def _compute(self, sign: str, left: Term, right: Term) -> Term:
         first = self._value(left)
@@ -125,6 +128,6 @@ def _stated(cited: Sequence[Evidence]) -> Iterator[tuple[Decimal, Decimal]]:
             yield value, value
             if figure.unit == "%":
                 yield value * _PER_CENT, value * _PER_CENT
-            if figure.scaled:
-                for scale in set(SCALES.values()):
+            for scale in _SCALES:
+                if abs(value) >= scale:
                     yield value / scale, value

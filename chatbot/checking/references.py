@@ -68,7 +68,9 @@ def _with_numbers_for_names(text: str, passages: Sequence[Passage]) -> str:
         for passage, title, whole in names:
             if title and title <= words and words <= whole:
                 meant.add(passage.number)
-        return f"[{meant.pop()}]" if len(meant) == 1 else match[0]
+        if len(meant) == 1:
+            return f"[{meant.pop()}]"
+        return match[0]
 
     return _NAMED.sub(cite, text)
 
@@ -95,7 +97,9 @@ def _without_references(text: str, passages: Sequence[Passage]) -> str:
     if is_heading and not cited_numbers(above) and len(above) <= 60:
         kept -= 1
     rest = "\n".join(lines[:kept]).rstrip()
-    return rest if cited_numbers(rest) else text
+    if cited_numbers(rest):
+        return rest
+    return text
 
 
 def _is_reference(line: str, by_number: dict[int, Passage]) -> bool:

@@ -157,7 +157,9 @@ def _sides_of(row: str, column: str, names: Mapping[str, Words]) -> list[str]:
     if sides := _sides_named(of_column, names):
         return sides
     if sides := _sides_named(of_row, names):
-        return list(names) if _RELATES.search(column) else sides
+        if _RELATES.search(column):
+            return list(names)
+        return sides
     beyond_column = _sides_beyond(of_column, names)
     beyond_row = _sides_beyond(of_row, names)
     return (

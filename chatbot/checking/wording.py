@@ -118,7 +118,9 @@ def cited_numbers(response: str) -> list[int]:
 
 def without_numbers(text: str) -> str:
     """Return the text without its citations ("[1]")."""
-    return _WITH_SPACE.sub("", text) if "[" in text else text
+    if "[" in text:
+        return _WITH_SPACE.sub("", text)
+    return text
 
 
 def unify_brackets(response: str, passage_numbers: Collection[int]) -> str:
@@ -135,10 +137,14 @@ def unify_brackets(response: str, passage_numbers: Collection[int]) -> str:
         numbers = numbers or [
             int(digit) for digit in unicodedata.normalize("NFKC", match[1])
         ]
-        return f" {numbers}" if set(numbers) <= set(passage_numbers) else match[0]
+        if set(numbers) <= set(passage_numbers):
+            return f" {numbers}"
+        return match[0]
 
     text = _STYLES.sub(_in_brackets, _unwrapped(response))
-    return text if NUMBERS.search(text) else _BARE_STYLES.sub(of_bare, text)
+    if NUMBERS.search(text):
+        return text
+    return _BARE_STYLES.sub(of_bare, text)
 
 
 def _in_brackets(match: re.Match[str]) -> str:
@@ -266,7 +272,9 @@ def _renumbered(text: str, numbers: Mapping[int, int]) -> str:
 
 def strip_marks(text: str) -> str:
     """Return the text without Markdown's marks and escapes."""
-    return _ESCAPE.sub(r"\1", _MARKS.sub("", text)) if _MARK.search(text) else text
+    if _MARK.search(text):
+        return _ESCAPE.sub(r"\1", _MARKS.sub("", text))
+    return text
 
 
 def normalise(text: str) -> str:

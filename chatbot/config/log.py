@@ -36,11 +36,9 @@ class JsonLines(logging.Formatter):
 
 def log_formatter(style: LogFormat) -> logging.Formatter:
     """Return the formatter of all lines."""
-    return (
-        JsonLines()
-        if style == "json"
-        else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
-    )
+    if style == "json":
+        return JsonLines()
+    return logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 
 def begin_log(level: str, style: LogFormat) -> None:

@@ -545,7 +545,9 @@ class Settings(BaseModel):
             return self.access
         if self.sign_in_groups:
             return "keys"
-        return "open" if self.is_local else "read"
+        if self.is_local:
+            return "open"
+        return "read"
 
     @cached_property
     def is_local(self) -> bool:
@@ -562,14 +564,18 @@ class Settings(BaseModel):
     def request_limit(self) -> int | None:
         """Requests a minute of one address; None = no limit."""
         if self.requests_per_minute is None:
-            return None if self.rule == "open" else 300
+            if self.rule == "open":
+                return None
+            return 300
         return self.requests_per_minute or None
 
     @cached_property
     def question_limit(self) -> int | None:
         """Questions of one key or address at the same time; None = no limit."""
         if self.questions_per_caller is None:
-            return None if self.rule == "open" else 20
+            if self.rule == "open":
+                return None
+            return 20
         return self.questions_per_caller or None
 
     @cached_property
@@ -780,7 +786,9 @@ def _is_secret(name: str) -> bool:
 
 def in_url(host: str) -> str:
     """Return the host as a URL writes it, with brackets round an IPv6 address."""
-    return f"[{host}]" if ":" in host else host
+    if ":" in host:
+        return f"[{host}]"
+    return host
 
 
 def is_loopback(host: str) -> bool:

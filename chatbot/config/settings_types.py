@@ -189,7 +189,9 @@ def read_collections(value: object) -> object:
             (name.strip(), " ".join(description.split()))
             for name, _, description in entries
         )
-    return tuple(value.items()) if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return tuple(value.items())
+    return value
 
 
 def check_collection_names(

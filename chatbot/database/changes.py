@@ -78,7 +78,9 @@ def new_token() -> str:
 
 
 def _frozen(ids: Iterable[str] | None) -> frozenset[str] | None:
-    return None if ids is None else frozenset(ids)
+    if ids is None:
+        return None
+    return frozenset(ids)
 
 
 def revoked(token: str) -> str:

@@ -76,7 +76,9 @@ class Writer(OpenConnection):
         if limit is None:
             return self._seconds
         is_small = limit <= BOOKKEEPING_SECONDS
-        return 0.0 if self._is_blocked and is_small else min(limit, self._seconds)
+        if self._is_blocked and is_small:
+            return 0.0
+        return min(limit, self._seconds)
 
     def _begin(self) -> None:
         seconds = self._patience()

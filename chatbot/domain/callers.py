@@ -44,7 +44,9 @@ class ApiKey:
     @property
     def owner(self) -> str:
         """The owner of conversations and reports that are made with this key."""
-        return self.id if self.id.startswith(PERSON) else f"key:{self.id}"
+        if self.id.startswith(PERSON):
+            return self.id
+        return f"key:{self.id}"
 
     @property
     def limit(self) -> Scope:

@@ -540,11 +540,9 @@ class SearchTrace:
     def cost(self) -> float | None:
         """The cost of all steps; None where a price is missing."""
         costs = [row.cost for row in self.ledger]
-        return (
-            None
-            if None in costs
-            else round(sum(cost for cost in costs if cost is not None), 10)
-        )
+        if None in costs:
+            return None
+        return round(sum(cost for cost in costs if cost is not None), 10)
 
 
 @dataclass(frozen=True, slots=True)

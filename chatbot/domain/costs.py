@@ -141,7 +141,9 @@ class Sums(Addable, Inlines):
     @property
     def full_cost(self) -> float | None:
         """The cost of all tokens; None where a price is missing."""
-        return None if self.unpriced_tokens else round(self.cost, 10)
+        if self.unpriced_tokens:
+            return None
+        return round(self.cost, 10)
 
 
 @dataclass(frozen=True, slots=True)

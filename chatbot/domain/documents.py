@@ -382,7 +382,9 @@ class DocumentRecord:
         for part in self.parts:
             counts.update(part.mentions or {})
         first, second = [*counts.most_common(2), ("", 0), ("", 0)][:2]
-        return first[0] if first[1] > second[1] else ""
+        if first[1] > second[1]:
+            return first[0]
+        return ""
 
     @property
     def is_counted(self) -> bool:
@@ -409,7 +411,9 @@ class DocumentRecord:
     @property
     def visible_version(self) -> str:
         """The version that questions may see; "" = none."""
-        return self.version if self.status == "ready" else ""
+        if self.status == "ready":
+            return self.version
+        return ""
 
     @property
     def digest(self) -> str:
@@ -589,7 +593,9 @@ class Chunk:
         """
         document_id, _, rest = chunk_id.partition("-")
         version, _, ordinal = rest.partition("-")
-        return (document_id, version) if ordinal.isdigit() else ("", "")
+        if ordinal.isdigit():
+            return (document_id, version)
+        return ("", "")
 
     def sibling_id(self, ordinal: int) -> str:
         return f"{self.id.rpartition('-')[0]}-{ordinal:05d}"

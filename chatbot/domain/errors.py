@@ -239,7 +239,9 @@ class DependencyError(ChatbotError, code="dependency_unavailable", status=503):
     @property
     def in_full(self) -> str:
         """The message with what the dependency said itself."""
-        return f"{self.message} It said: {self.said}" if self.said else self.message
+        if self.said:
+            return f"{self.message} It said: {self.said}"
+        return self.message
 
 
 def read_table(package: str, name: str) -> dict[str, Any]:

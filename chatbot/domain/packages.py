@@ -19,4 +19,6 @@ def install_command(extra: str = "", *, root: Path = ROOT) -> str:
     name = f"requirements-{extra}.txt" if extra else "requirements.txt"
     if (root / name).is_file():
         return f"pip install -r {name}"
-    return f"pip install 'report-chat[{extra}]'" if extra else "pip install report-chat"
+    if extra:
+        return f"pip install 'report-chat[{extra}]'"
+    return "pip install report-chat"

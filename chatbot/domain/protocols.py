@@ -85,7 +85,9 @@ class EmbedsInStore(Protocol):
 
 def model_in_store(embedder: Embedder) -> str:
     """Return the model by which the store embeds, "" where texts are embedded here."""
-    return embedder.store_model if isinstance(embedder, EmbedsInStore) else ""
+    if isinstance(embedder, EmbedsInStore):
+        return embedder.store_model
+    return ""
 
 
 def search_meaning(

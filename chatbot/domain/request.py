@@ -77,7 +77,9 @@ class RequestContext:
         """The owner of the cached answers that may be used, else the limit of the
         callers who share them; "" = they are of callers without one.
         """
-        return self.caller.owner if self.private else limit_key(self.caller.limit)
+        if self.private:
+            return self.caller.owner
+        return limit_key(self.caller.limit)
 
     @property
     def cancelled(self) -> bool:

@@ -122,15 +122,15 @@ def both(one: Condition, other: Condition) -> Condition | None:
         most = min(
             (end for end in (one.lte, other.lte) if end is not None), default=None
         )
-        return (
-            None
-            if least is not None and most is not None and least > most
-            else Range(least, most)
-        )
+        if least is not None and most is not None and least > most:
+            return None
+        return Range(least, most)
     values, rest = (one, other) if isinstance(one, Values) else (other, one)
     assert isinstance(values, Values)
     common = tuple(value for value in values.values if rest.matches(value))
-    return Values(common) if common else None
+    if common:
+        return Values(common)
+    return None
 
 
 def by_type(values: Iterable[Value]) -> list[tuple[Value, ...]]:
@@ -331,7 +331,9 @@ class Scope:
                 strict[name] = alternatives[0]
             else:
                 either.append({"$or": [{name: one} for one in alternatives]})
-        return {**strict, "$and": either} if either else strict
+        if either:
+            return {**strict, "$and": either}
+        return strict
 
     @model_serializer
     def to_json(self) -> dict[str, list[Value] | dict[str, int]]:
@@ -382,26 +384,32 @@ class NamedYears:
         """The years as they are written, or as a number where that is "the latest
         report".
         """
-        return self.written if self.written[-1:].isdigit() else self.text
+        if self.written[-1:].isdigit():
+            return self.written
+        return self.text
 
     @property
     def text(self) -> str:
         """In words, for a person."""
         if self.lte is None:
             return f"{self.gte} and later"
-        return str(self.gte) if self.gte == self.lte else f"{self.gte} to {self.lte}"
+        if self.gte == self.lte:
+            return str(self.gte)
+        return f"{self.gte} to {self.lte}"
 
     @property
     def ends(self) -> tuple[int, ...]:
         """The year, or both ends of a range; none where one is open."""
-        return () if self.lte is None else tuple(dict.fromkeys((self.gte, self.lte)))
+        if self.lte is None:
+            return ()
+        return tuple(dict.fromkeys((self.gte, self.lte)))
 
     @property
     def condition(self) -> Condition:
         """For the field of a scope."""
-        return (
-            Values((self.gte,)) if self.gte == self.lte else Range(self.gte, self.lte)
-        )
+        if self.gte == self.lte:
+            return Values((self.gte,))
+        return Range(self.gte, self.lte)
 
 
 @dataclass(frozen=True, slots=True)

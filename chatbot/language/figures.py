@@ -247,8 +247,10 @@ def _readings(number: str, comma: bool) -> tuple[Sequence[Decimal], Sequence[Dec
     whole = (Decimal("".join(pieces)),)
     decimal = (Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}"),)
     grouped = _are_groups(pieces)
-    if marks.count(marks[-1]) == 1 and (len(marks) > 1 or not grouped):
-        if marks[-1] == ",":
+    last = marks[-1]
+    is_only_one = marks.count(last) == 1
+    if is_only_one and (len(marks) > 1 or not grouped):
+        if last == ",":
             return decimal, parts
         return decimal, ()
     if len(marks) == 1 and (marks[0] == ",") == comma:

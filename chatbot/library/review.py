@@ -129,6 +129,10 @@ def alike(records: Iterable[DocumentRecord]) -> dict[str, tuple[DocumentRecord, 
         # Each names a few: of a thousand with one title not all of all.
         named = group[: MAX_ALIKE + 1]
         for record in group:
-            rest = {other.id: other for other in named if other.id != record.id}
-            others[record.id] |= rest
-    return {id: tuple(rest.values())[:MAX_ALIKE] for id, rest in others.items() if rest}
+            for other in named:
+                if other.id != record.id:
+                    others[record.id][other.id] = other
+    found: dict[str, tuple[DocumentRecord, ...]] = {}
+    for id, of_record in others.items():
+        found[id] = tuple(of_record.values())[:MAX_ALIKE]
+    return found

@@ -35,7 +35,9 @@ class Attached:
 
     def plan(self, turn: Turn) -> Sequence[Search] | Draft:
         if self._has_read:
-            return () if turn.found.hits else self._nothing(turn)
+            if turn.found.hits:
+                return ()
+            return self._nothing(turn)
         self._has_read = True
         question = turn.question
         turn.events.step("compress", "Looking for the passages that matter")

@@ -191,7 +191,9 @@ class _Editions:
 
 def _edition_scope(side: Side, turn: Turn) -> Scope:
     edition = side.scope.having(YEAR, [side.year] if side.year else [])
-    return edition if turn.catalog.holdings(edition).ready else side.scope
+    if turn.catalog.holdings(edition).ready:
+        return edition
+    return side.scope
 
 
 def balanced(results: Sequence[Retrieval | None]) -> list[SearchHit]:

@@ -33,7 +33,9 @@ MAX_CALLS = 8
 
 def _as_list(value: object) -> object:
     """Return a list that a model wrote, or one value that it wrote for a list."""
-    return value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        return value
+    return [value]
 
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS)]

@@ -163,7 +163,9 @@ class FigureTool:
             turn.say,
             turn.request,
         )
-        return _rendered(*found, turn.say) if found else None
+        if found:
+            return _rendered(*found, turn.say)
+        return None
 
     def passages_of(self, rendered: Rendered) -> list[SearchHit]:
         """Return the passages that a table cites, in the order of their numbers; none
@@ -205,7 +207,9 @@ class FigureTool:
         is_of_most = 2 * self.tables.indicators(scope)[heading][label] > countries
         is_part_named = bool(label) and said.issuperset(terms(label))
         is_named = is_of_most and said.issuperset(terms(heading))
-        return indicator_name(heading, label) if is_part_named or is_named else ""
+        if is_part_named or is_named:
+            return indicator_name(heading, label)
+        return ""
 
     def newer_parts(self, query: FigureQuery, scope: Scope) -> list[str]:
         """Return the parts of the indicators of a query that have newer figures than
@@ -624,7 +628,9 @@ class FigureTool:
             and figure.text in quotation
             and is_convertible(figure.unit, operation.units[0])
         ]
-        return f"{quotes}\n\n{meant[0]}" if len(meant) == 1 else quotes
+        if len(meant) == 1:
+            return f"{quotes}\n\n{meant[0]}"
+        return quotes
 
     def _state_cell(self, turn: Turn, passage: Passage) -> str:
         """Return the cell of a quoted table that has all words of the question as a
@@ -812,7 +818,9 @@ def _newest(turn: Turn, figures: Sequence[ReportedFigure]) -> ReportedFigure | N
         ]
     newest = max((year_of(figure) for figure in figures), default=0)
     figures = [figure for figure in figures if year_of(figure) == newest]
-    return figures[0] if len(figures) == 1 else None
+    if len(figures) == 1:
+        return figures[0]
+    return None
 
 
 def _rendered(table: FigureTable, text: str, say: Say) -> Rendered | None:

@@ -99,7 +99,9 @@ class Prose:
         hits = [one.hit for one in context.passages if one.number in cited]
         chunks = [hit.chunk for hit in hits]
         unused = UnusedWords(turn.judge).of_passages(turn.reading, chunks)
-        texts = [text for chunk in chunks for text in texts_of(chunk)]
+        texts: list[str] = []
+        for chunk in chunks:
+            texts += texts_of(chunk)
         if hits and hits[0].heading_score is None:
             # Where headings name figures, their years are read before.
             unused = [*missing_numbers(turn.reading, texts), *unused]

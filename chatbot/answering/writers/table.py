@@ -92,7 +92,9 @@ class ComparisonTable(LongProse):
     ) -> Quotation | None:
         under = [one for one in passages if one.hit.chunk.heading == heading]
         quotes = self.desk.quoter.quotes(query, under)
-        return quotes[0] if quotes else None
+        if quotes:
+            return quotes[0]
+        return None
 
     def _notes(self, turn: Turn, dropped: Sequence[str]) -> list[str]:
         """Return sentences below the table on what is not in it: names without a
@@ -150,8 +152,12 @@ def _shared_headings(of_side: Mapping[str, Sequence[Passage]]) -> list[str]:
             heading = passage.hit.chunk.heading
             sides_of[heading].add(name)
             scores[heading] = passage.hit.heading_score or 0.0
-    most = max(map(len, sides_of.values()), default=0)
-    shared = [heading for heading, names in sides_of.items() if len(names) == most]
+    counts = [len(names) for names in sides_of.values()]
+    most = max(counts, default=0)
+    shared: list[str] = []
+    for heading, names in sides_of.items():
+        if len(names) == most:
+            shared.append(heading)
     shared.sort(key=lambda heading: -scores[heading])
     return shared[:MAX_QUOTED_ROWS]
 

@@ -69,7 +69,9 @@ class CommandLine(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return what stands in the list of commands."""
         row = all_commands().get(cmd_name)
-        return click.Command(cmd_name, help=row[1]) if row else None
+        if row:
+            return click.Command(cmd_name, help=row[1])
+        return None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

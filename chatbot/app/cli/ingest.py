@@ -400,9 +400,13 @@ class FileIngestion:
             self._service.require_no_tombstone(source)
         document, outcome = self._service.plan(source, overrides=self._overrides)
         metadata = dict(document.metadata)
-        kind = f"type {metadata.pop('type')}" if "type" in metadata else "no type"
+        kind = "no type"
+        if "type" in metadata:
+            kind = f"type {metadata.pop('type')}"
         about = _about(metadata)
-        lines = [f"{document.title}  ({f'{about}, {kind}' if about else kind})"]
+        if about:
+            kind = f"{about}, {kind}"
+        lines = [f"{document.title}  ({kind})"]
         for proposal in document.proposed:
             doubt = "" if proposal.taken else "; not sure, please confirm"
             if proposal.words and not proposal.taken:

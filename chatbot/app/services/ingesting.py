@@ -175,14 +175,18 @@ class Ingesting:
         summarises them unasked.
         """
         is_unasked = self.settings.summaries == "auto" and self.settings.openai_api_key
-        return 50 if is_unasked else None
+        if is_unasked:
+            return 50
+        return None
 
     @property
     def sample_summary(self) -> Summary:
         """The summary provider of sample reports: no model, so that a first start makes
         no calls.
         """
-        return NONE if self.settings.summaries == "off" else EXTRACTIVE
+        if self.settings.summaries == "off":
+            return NONE
+        return EXTRACTIVE
 
     def sample_reports(self) -> SampleReports:
         """Return what adds the sample reports. Raises MissingPackageError."""

@@ -53,7 +53,9 @@ class Modes:
         mode = self.settings_with(preset).mode
         if mode:
             return mode
-        return DEFAULT if self.models.chat.is_language_model else CHOOSES
+        if self.models.chat.is_language_model:
+            return DEFAULT
+        return CHOOSES
 
     def usable(self) -> dict[str, bool]:
         """Return whether each mode can be used here: some need a language model."""

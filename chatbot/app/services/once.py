@@ -36,7 +36,9 @@ class Once(Generic[T]):
 
     def peek(self) -> T | None:
         """Return the part if it was built."""
-        return self._parts[0] if self._parts else None
+        if self._parts:
+            return self._parts[0]
+        return None
 
     def _built(self) -> T:
         part = self._build()

@@ -240,7 +240,9 @@ class Searches:
         of_limit = lru_cache(64)(build)
 
         def kept(limit: Scope) -> SearchServices:
-            return of_limit(limit) if limit else everything
+            if limit:
+                return of_limit(limit)
+            return everything
 
         return kept
 

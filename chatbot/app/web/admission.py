@@ -110,7 +110,9 @@ def _budget_of(who: Caller) -> str:
         return ""
     if not who.may("write"):
         return STRANGERS
-    return OPEN if who.key is None else ""
+    if who.key is None:
+        return OPEN
+    return ""
 
 
 def current_admission() -> Admission:

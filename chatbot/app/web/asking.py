@@ -108,7 +108,9 @@ Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER)]
 
 
 def _none_if_empty(value: object) -> object:
-    return None if value == "" else value
+    if value == "":
+        return None
+    return value
 
 
 ConversationId = Annotated[Identifier | None, BeforeValidator(_none_if_empty)]

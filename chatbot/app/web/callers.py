@@ -47,7 +47,9 @@ def whose() -> str | None:
     Whoever sits at the only machine that reaches the server runs it. Behind ACCESS=open
     they may be strangers to each other.
     """
-    return None if caller().oversees or services().settings.is_local else caller().owner
+    if caller().oversees or services().settings.is_local:
+        return None
+    return caller().owner
 
 
 def caller_with(key: ApiKey) -> Caller:
@@ -78,7 +80,9 @@ def without_key(person: ApiKey | None) -> Caller:
 def signed_in() -> ApiKey | None:
     """Return who signed in by other means than a key, as `People.person` does."""
     people = services().people
-    return people.person() if people else None
+    if people:
+        return people.person()
+    return None
 
 
 def limited(key: ApiKey) -> ApiKey | None:
@@ -86,7 +90,9 @@ def limited(key: ApiKey) -> ApiKey | None:
     group has access, or nobody knows the groups.
     """
     people = services().people
-    return people.limited(key) if people else None
+    if people:
+        return people.limited(key)
+    return None
 
 
 def sent_key() -> ApiKey | None:

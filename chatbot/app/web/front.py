@@ -344,7 +344,9 @@ async def read_body(
             body.write(piece)
         read += len(piece)
     body.seek(0)
-    return read if read or declared is not None else None
+    if read or declared is not None:
+        return read
+    return None
 
 
 def environ_of(scope: Scope, body: IO[bytes], length: int | None) -> dict[str, Any]:

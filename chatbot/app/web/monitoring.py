@@ -114,7 +114,9 @@ def body_of(code: str, message: str, details: list[dict[str, Any]]) -> dict[str,
 
 
 def _request_id() -> str:
-    return str(g.get("request_id", "")) if g else ""
+    if g:
+        return str(g.get("request_id", ""))
+    return ""
 
 
 class Observation(Protocol):

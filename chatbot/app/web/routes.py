@@ -220,11 +220,9 @@ def current_route() -> Route | None:
     """Return the route of the current request; None for an unknown address, and for
     OPTIONS, which needs nothing.
     """
-    return (
-        route_of(current_app, request.endpoint)
-        if request.endpoint and request.method != "OPTIONS"
-        else None
-    )
+    if request.endpoint and request.method != "OPTIONS":
+        return route_of(current_app, request.endpoint)
+    return None
 
 
 def error_forms(app: App) -> dict[str, ErrorForm]:
@@ -253,11 +251,9 @@ def services() -> Services:
 def language() -> str:
     """Return the language of the current request, one of `LANGUAGES`."""
     chosen = request.cookies.get(LANGUAGE_COOKIE, "")
-    return (
-        chosen
-        if chosen in LANGUAGES
-        else request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
-    )
+    if chosen in LANGUAGES:
+        return chosen
+    return request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
 
 
 def samples() -> SampleReports | None:
@@ -289,7 +285,9 @@ def json_body() -> Any:
     Raises InvalidRequestError: it has a name twice.
     """
     try:
-        return parse_json(request.get_data()) if request.is_json else None
+        if request.is_json:
+            return parse_json(request.get_data())
+        return None
     except (ValueError, RecursionError):
         return None
 
@@ -383,7 +381,9 @@ class Page(Query):
         ``total`` entries.
         """
         end = self.start + self.limit
-        return str(end) if end < total else None
+        if end < total:
+            return str(end)
+        return None
 
     def of(
         self,

@@ -220,9 +220,9 @@ def connection_limit() -> int:
     if files != resource.RLIM_INFINITY and files < enough:
         resource.setrlimit(resource.RLIMIT_NOFILE, (enough, most))
         files = enough
-    return (
-        CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files // 2)
-    )
+    if files == resource.RLIM_INFINITY:
+        return CONNECTIONS
+    return min(CONNECTIONS, files // 2)
 
 
 class Startup:

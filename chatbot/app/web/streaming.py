@@ -451,7 +451,9 @@ def sent_stream(response: Response) -> EventStream | None:
     if isinstance(response.response, EventStream):
         return response.response
     streams = connection().streams
-    return streams[-1] if streams else None
+    if streams:
+        return streams[-1]
+    return None
 
 
 def active_streams() -> ActiveStreams:

@@ -228,7 +228,9 @@ class CacheRepository:
             row = None
         if request is not None:
             request.meter.count_lookup(level, hit=row is not None)
-        return None if row is None else row["value"]
+        if row is None:
+            return None
+        return row["value"]
 
     def put(self, level: Level, key: str, value: Any) -> None:
         """Store a value, if the database takes it. Every PRUNE_EVERY writes old entries

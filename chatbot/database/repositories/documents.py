@@ -458,15 +458,21 @@ class ReportCatalog(Protocol):
 
     def heading_counts(self, document_id: str) -> HeadingCounts | None:
         record = self.index().records.get(document_id)
-        return record.heading_counts if record is not None else None
+        if record is not None:
+            return record.heading_counts
+        return None
 
     def country_most_named(self, document_id: str) -> str:
         record = self.index().records.get(document_id)
-        return record.country_most_named if record is not None else ""
+        if record is not None:
+            return record.country_most_named
+        return ""
 
     def publication(self, document_id: str) -> Publication:
         record = self.index().records.get(document_id)
-        return NO_PUBLICATION if record is None else record.publication
+        if record is None:
+            return NO_PUBLICATION
+        return record.publication
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
         """Return the values of a field in the scope (default: everywhere), sorted as
@@ -704,7 +710,9 @@ class DocumentRepository(ReportCatalog):
         """Return the reports in the bin and the erased ones, the newest first."""
 
         def deleted_at(record: DocumentRecord) -> str:
-            return record.deletion.at if record.deletion else ""
+            if record.deletion:
+                return record.deletion.at
+            return ""
 
         hidden = self.index().hidden.values()
         return sorted(hidden, key=deleted_at, reverse=True)
@@ -717,7 +725,9 @@ class DocumentRepository(ReportCatalog):
         index = self.visible()
         own = index.row(document_id)
         if own is not None:
-            return own if own.is_tombstone else None
+            if own.is_tombstone:
+                return own
+            return None
         tombstone = None
         if not content:
             return None

@@ -659,10 +659,11 @@ def _changed(
     for key in sorted(old | new, key=str):
         old_text = old.get(key, "")
         new_text = new.get(key, "")
-        is_moved = (
-            not (old_text and new_text) and (*key[1:], old_text or new_text) in moved
-        )
-        if old_text != new_text and not is_moved:
+        if old_text == new_text:
+            continue
+        has_both = old_text and new_text
+        statement = (*key[1:], old_text or new_text)
+        if has_both or statement not in moved:
             yield key, old_text, new_text
 
 

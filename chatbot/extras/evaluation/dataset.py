@@ -223,12 +223,12 @@ def _table(path: Path, fields: Sequence[str]) -> Iterator[tuple[int, dict[str, s
     header = [name.casefold().replace(" ", "_") for name in names]
     # An unknown column is an error: a misspelt filter would widen the search unnoticed.
     unknown = [name for name in header if name not in columns]
-    if unknown or "question" not in header or len(set(header)) < len(header):
-        flaw = (
-            f"unknown column {unknown[0]!r}"
-            if unknown
-            else "question is missing or a column is repeated"
-        )
+    flaw = ""
+    if unknown:
+        flaw = f"unknown column {unknown[0]!r}"
+    elif "question" not in header or len(set(header)) < len(header):
+        flaw = "question is missing or a column is repeated"
+    if flaw:
         raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(columns)}.")
     for line, cells in table:
         yield line, dict(zip(header, cells, strict=False))

@@ -82,8 +82,10 @@ def _sheets_of(content: str, answer: Mapping[str, Any]) -> Iterator[list[list[An
     noted = {}
     for figure in answer.get("figures") or ():
         noted[figure["text"], str(figure.get("citation"))] = figure["value"]
-    stated = (answer.get("card") or {}).get("figures", ())
-    quantities = {f"{one['indicator']} ({one['unit']})" for one in stated}
+    card = answer.get("card") or {}
+    quantities: set[str] = set()
+    for figure in card.get("figures", ()):
+        quantities.add(f"{figure['indicator']} ({figure['unit']})")
     for rows in tables_of(content, answer):
         numbers: list[list[Any]] = []
         for row in rows:

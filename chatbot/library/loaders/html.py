@@ -414,15 +414,21 @@ def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
     if sheet:
         tag = str(element.tag)
         names = [f".{name}" for name in element.get("class", "").split()]
-        for name in ("*", "", *names, f"#{element.get('id', '')}"):
-            declared |= sheet.get(name, {}) if name else {}
+        names.append(f"#{element.get('id', '')}")
+        declared |= sheet.get("*", {})
+        declared |= sheet.get(f"{tag}*", {})
+        declared |= sheet.get(tag, {})
+        for name in names:
+            declared |= sheet.get(name, {})
             declared |= sheet.get(tag + name, {})
     if "popover" in element.attrib:
         declared["display"] = "none"
-    if value := element.get("bgcolor"):
-        declared["background-color"] = value.lower()
-    if value := element.get("color") or element.get("text"):
-        declared["color"] = value.lower()
+    background = element.get("bgcolor")
+    if background:
+        declared["background-color"] = background.lower()
+    colour = element.get("color") or element.get("text")
+    if colour:
+        declared["color"] = colour.lower()
     return declared | _declarations(element.get("style") or "")
 
 
