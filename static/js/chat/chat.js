@@ -136,14 +136,15 @@ async function start() {
   wireComposer();
   wireConversation();
   wireAttachments();
-  byId("question").addEventListener(
-    "input",
-    () => {
-      import("./inferred.js");
-      loadTurns();
-    },
-    { once: true },
-  );
+  const loadWhatAnswersNeed = () => {
+    // Without a connection later: sending says that there is none.
+    if (!navigator.onLine) return;
+    byId("question").removeEventListener("input", loadWhatAnswersNeed);
+    Promise.all([import("./inferred.js"), loadTurns()]).catch(() =>
+      byId("question").addEventListener("input", loadWhatAnswersNeed),
+    );
+  };
+  byId("question").addEventListener("input", loadWhatAnswersNeed);
   followLink().then((question) => question && askBelow({ question, filters: null }));
   wireStop();
   wirePins();

@@ -61,7 +61,16 @@ export function offerAgain(question) {
   return true;
 }
 
+/** Whether nothing was put into the box yet: what it has was typed as the page came. */
+let isUntouched = true;
+
 export function showDraft(text) {
+  const isTyped = isUntouched && textarea.value.trim() !== "";
+  isUntouched = false;
+  if (isTyped) {
+    onInput();
+    return;
+  }
   if (text === textarea.value) return;
   textarea.value = text;
   textarea.dispatchEvent(new Event("input"));
