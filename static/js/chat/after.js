@@ -142,6 +142,8 @@ export function richText(answer, sources) {
       node.classList.contains("unsupported") ? element("mark", {}, number) : number,
     );
   }
+  for (const node of copy.querySelectorAll(".joined"))
+    node.replaceWith(...node.childNodes);
   for (const node of copy.querySelectorAll(".unsupported-text"))
     node.replaceWith(element("mark", {}, ...node.childNodes));
   for (const table of copy.querySelectorAll("table")) table.setAttribute("border", "1");
