@@ -20,7 +20,7 @@ from .arithmetic import Fraction, fractions
 from .clauses import Clause, clauses, marks_in
 from .contradictions import NEGATORS, Defect
 from .evidence import GENERAL, WORD, Evidence, evidence_of
-from .proofs import is_proven, is_stated
+from .proofs import Calculator, is_stated
 from .wording import is_quoted, stem, strip_marks, without_numbers
 
 __all__ = [
@@ -150,10 +150,10 @@ def decided(
     kept: list[SentenceVerdict] = []
     for one in judged:
         cited = [evidence_of(passages[number]) for number in one.sentence.numbers]
-        proofs = [
-            is_proven(claim, one.formulas.get(text, ""), cited)
-            for text, claim in one.sentence.figures.items()
-        ]
+        calculator = Calculator(cited)
+        proofs: list[bool] = []
+        for text, claim in one.sentence.figures.items():
+            proofs.append(calculator.proves(claim, one.formulas.get(text, "")))
         if not proofs or (not one.verdict and all(proofs)):
             kept.append(one)
     return kept

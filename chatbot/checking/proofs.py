@@ -4,6 +4,7 @@ done again exactly: the model says how, the program proves it.
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, DivisionByZero, InvalidOperation, Overflow
+from functools import cached_property
 
 from ..domain.errors import read_table
 from ..domain.formulas import Formula, Term, evaluate, read_calculation
@@ -12,29 +13,39 @@ from .amounts import Amount
 from .arithmetic import Fraction, is_result
 from .evidence import Evidence, is_supported
 
-__all__ = ["is_proven", "is_stated"]
+__all__ = ["Calculator", "is_stated"]
 
 _BOUNDS = read_table(__package__, "meaning")
 MAX_FORMULA_CHARACTERS = int(_BOUNDS["formula_characters"]["value"])
 _FACTORS = frozenset(Decimal(str(value)) for value in _BOUNDS["factors"]["values"])
 _LARGEST_COUNT = int(_BOUNDS["count"]["value"])
 _PER_CENT = Decimal("0.01")
+_COMPUTED = "computed"
+"""The unit of a term that is no number of the formula."""
 _SCALES = sorted(set(SCALES.values()))
 
 
-def is_proven(
-    claim: Amount | Fraction, formula: str, cited: Sequence[Evidence]
-) -> bool:
-    """Return whether a formula gives a claim, as it is rounded, and has only figures of
-    the cited passages, counts ("/ 3" for a mean) and factors of units.
-    """
-    calculation = read_calculation(formula[:MAX_FORMULA_CHARACTERS])
-    if calculation is None:
-        return False
-    # With the passages' scales, or as a formula of one unit is written: thousands of
-    # kilowatts are megawatts.
-    readings = (_Known(cited), _Known(cited, as_written=True))
-    return any(_says(claim, known.result(calculation)) for known in readings)
+class Calculator:
+    """Computes formulas from the figures of cited passages."""
+
+    def __init__(self, cited: Sequence[Evidence]) -> None:
+        self._cited = cited
+
+    def proves(self, claim: Amount | Fraction, formula: str) -> bool:
+        """Return whether a formula gives a claim, as it is rounded, and has only
+        figures of the passages, counts ("/ 3" for a mean) and factors of units.
+        """
+        calculation = read_calculation(formula[:MAX_FORMULA_CHARACTERS])
+        if calculation is None:
+            return False
+        return any(_says(claim, known.result(calculation)) for known in self._readings)
+
+    @cached_property
+    def _readings(self) -> "tuple[_Known, _Known]":
+        """With the passages' scales, or as a formula of one unit is written: thousands
+        of kilowatts are megawatts.
+        """
+        return _Known(self._cited), _Known(self._cited, as_written=True)
 
 
 def _says(claim: Amount | Fraction, result: Decimal | None) -> bool:
@@ -59,8 +70,10 @@ def is_stated(claim: Amount, cited: Sequence[Evidence]) -> bool:
 
 
 def _is_count(value: Decimal) -> bool:
-    is_small = value == int(value) and abs(value) <= _LARGEST_COUNT
-    return is_small or value in _FACTORS
+    if value in _FACTORS:
+        return True
+    # "1e999" is infinite, and no whole number.
+    return abs(value) <= _LARGEST_COUNT and value == int(value)
 
 
 class _Known:
@@ -79,6 +92,7 @@ class _Known:
         """Return what a calculation gives; None where it gives nothing, has a number
         that is neither of a passage nor a count or factor, or none of a passage.
         """
+        self._uses_figures = False
         try:
             value = self._value(evaluate(calculation, {}, self._compute))
         except (DivisionByZero, InvalidOperation, Overflow, LookupError):
@@ -111,9 +125,6 @@ class _Known:
         if not _is_count(term.value):
             raise LookupError(str(term.value))
         return term.value
-
-
-_COMPUTED = "computed"
 
 
 def _stated(cited: Sequence[Evidence]) -> Iterator[tuple[Decimal, Decimal]]:
