@@ -61,12 +61,10 @@ export function offerAgain(question) {
   return true;
 }
 
-/** Whether nothing was put into the box yet: what it has was typed as the page came. */
-let isUntouched = true;
-
 export function showDraft(text) {
-  const isTyped = isUntouched && textarea.value.trim() !== "";
-  isUntouched = false;
+  // At first the box has what was typed as the page came.
+  const isTyped = !textarea.dataset.filled && textarea.value.trim() !== "";
+  textarea.dataset.filled = "yes";
   if (isTyped) {
     onInput();
     return;
