@@ -162,6 +162,7 @@ def _by_year(figures: Sequence[ReportedFigure]) -> list[ReportedFigure]:
 
 
 def card_of(figures: Sequence[ReportedFigure]) -> AnswerCard:
+    """Return a card of these figures; a series is in the order of its years."""
     kind: CardKind = "values"
     years = {year_of(one) for one in figures}
     of_one = {(one.subject, one.indicator, one.unit) for one in figures}

@@ -2,12 +2,13 @@
 done again exactly: the model says how, the program proves it.
 """
 
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal, DivisionByZero, InvalidOperation, Overflow
 from functools import cached_property
 
 from ..domain.errors import read_table
-from ..domain.formulas import Formula, Term, evaluate, read_calculation
+from ..domain.formulas import Formula, Term, evaluate, numbers_in, read_calculation
 from ..language.figures import SCALES, figures
 from .amounts import Amount
 from .arithmetic import Fraction, is_result
@@ -20,8 +21,12 @@ MAX_FORMULA_CHARACTERS = int(_BOUNDS["formula_characters"]["value"])
 _FACTORS = frozenset(Decimal(str(value)) for value in _BOUNDS["factors"]["values"])
 _LARGEST_COUNT = int(_BOUNDS["count"]["value"])
 _PER_CENT = Decimal("0.01")
-_COMPUTED = "computed"
-"""The unit of a term that is no number of the formula."""
+_OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 _SCALES = sorted(set(SCALES.values()))
 
 
@@ -82,7 +87,6 @@ class _Known:
     """
 
     def __init__(self, cited: Sequence[Evidence], *, as_written: bool = False) -> None:
-        self._uses_figures = False
         self._values: dict[Decimal, Decimal] = {}
         for written, value in _stated(cited):
             self._values.setdefault(value, value)
@@ -92,39 +96,18 @@ class _Known:
         """Return what a calculation gives; None where it gives nothing, has a number
         that is neither of a passage nor a count or factor, or none of a passage.
         """
-        self._uses_figures = False
-        try:
-            value = self._value(evaluate(calculation, {}, self._compute))
-        except (DivisionByZero, InvalidOperation, Overflow, LookupError):
+        numbers = numbers_in(calculation)
+        others = [number for number in numbers if number not in self._values]
+        if len(others) == len(numbers) or not all(_is_count(one) for one in others):
             return None
-        if self._uses_figures:
-            return value
-        return None
+        try:
+            return evaluate(calculation, {}, _computed, self._values).value
+        except (DivisionByZero, InvalidOperation, Overflow):
+            return None
 
-    def _compute(self, sign: str, left: Term, right: Term) -> Term:
-        first = self._value(left)
-        second = self._value(right)
-        match sign:
-            case "+":
-                value = first + second
-            case "-":
-                value = first - second
-            case "*":
-                value = first * second
-            case _:
-                value = first / second
-        return Term(value, _COMPUTED, "")
 
-    def _value(self, term: Term) -> Decimal:
-        if term.unit == _COMPUTED:
-            return term.value
-        stated = self._values.get(term.value)
-        if stated is not None:
-            self._uses_figures = True
-            return stated
-        if not _is_count(term.value):
-            raise LookupError(str(term.value))
-        return term.value
+def _computed(sign: str, left: Term, right: Term) -> Term:
+    return Term(_OPERATIONS[sign](left.value, right.value), "", "")
 
 
 def _stated(cited: Sequence[Evidence]) -> Iterator[tuple[Decimal, Decimal]]:

@@ -4,7 +4,7 @@ in brackets, because they have signs of their own ("GDP - composition, by end us
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -88,10 +88,26 @@ Compute = Callable[[str, Term, Term], Term]
 """Returns what one of the signs + - * / makes of two terms."""
 
 
-def evaluate(formula: Formula, terms: dict[str, Term], compute: Compute) -> Term:
-    """Return the value of a formula. ``terms``: by the names of their headings. Raises
-    what ``compute`` raises.
+def numbers_in(formula: Formula) -> list[Decimal]:
+    """Return the numbers that are written in a formula."""
+    numbers: list[Decimal] = []
+    for node in ast.walk(formula.tree):
+        if isinstance(node, ast.Constant):
+            numbers.append(Decimal(str(node.value)))
+    return numbers
+
+
+def evaluate(
+    formula: Formula,
+    terms: dict[str, Term],
+    compute: Compute,
+    meant: Mapping[Decimal, Decimal] | None = None,
+) -> Term:
+    """Return the value of a formula. ``terms``: by the names of their headings;
+    ``meant``: what its numbers stand for, where it is not themselves. Raises what
+    ``compute`` raises.
     """
+    values = meant or {}
 
     def value_of(node: ast.expr) -> Term:
         if isinstance(node, ast.BinOp):
@@ -100,7 +116,8 @@ def evaluate(formula: Formula, terms: dict[str, Term], compute: Compute) -> Term
         if isinstance(node, ast.Name):
             return terms[formula.names[int(node.id[1:])]]
         assert isinstance(node, ast.Constant)
-        number = str(node.value)
-        return Term(Decimal(number), "", number)
+        written = str(node.value)
+        number = Decimal(written)
+        return Term(values.get(number, number), "", written)
 
     return value_of(formula.tree)

@@ -369,13 +369,14 @@ class FigureTool:
         words of a question, as "GDP" names two; "" without any.
         """
         words = " ".join(telling_words(turn.reading))
+        name = words.casefold()
         here = self.tables.indicators(scope).keys() - {one.heading for one in measured}
         names = []
         for entry in self.glossary():
-            phrases = map(str.casefold, (entry.term, *entry.other_words))
             if entry.label or entry.heading not in here:
                 continue
-            if words.casefold() in phrases:
+            phrases = (entry.term, *entry.other_words)
+            if any(phrase.casefold() == name for phrase in phrases):
                 names.append(escape_markdown(in_a_sentence(entry.heading)))
         if not names:
             return ""
