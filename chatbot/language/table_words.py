@@ -188,27 +188,33 @@ def read_unit(text: str, *, sure: bool = False) -> HeadUnit | None:
     has_lead = core != words
     if not core or len(core) > 60:
         return None
-    scale = Decimal(1)
-    rest = core
-    thousands = _THOUSANDS.search(rest)
+    rest, scale = _without_scale(core)
+    known = sure or scale != 1 or _has_unit_word(rest) or _PER.match(core)
+    if not known and not (has_lead and len(rest.split()) <= 2):
+        return None
+    return HeadUnit(_unit_name(rest), scale, core)
+
+
+def _without_scale(text: str) -> tuple[str, Decimal]:
+    """Return the words of a unit without those that scale its values, and the factor:
+    ("US$", 1000000) of "millions of US$".
+    """
     # "per 1,000 live births" has no scale: the value is of so many.
-    per = _PER.search(rest)
-    before = rest[: per.start()] if per else rest
-    behind = rest[per.start() :] if per else ""
-    if thousands and thousands.end() <= len(before):
+    per = _PER.search(text)
+    end = per.start() if per else len(text)
+    before = text[:end]
+    scale = Decimal(1)
+    thousands = _THOUSANDS.search(text)
+    if thousands and thousands.end() <= end:
         scale *= 1000
         before = _THOUSANDS.sub("", before)
     while named := _SCALE.search(before):
         scale *= SCALES[named[0].lower().rstrip(".")]
         before = f"{before[: named.start()]}{before[named.end() :]}"
         before = _OF.sub("", before.strip(" ,-"))
-    rest = f"{before.strip(' ,-')} {behind}".strip()
     if scale == 1:
-        rest = core
-    known = sure or scale != 1 or _has_unit_word(rest) or (per and per.start() == 0)
-    if not known and not (has_lead and len(rest.split()) <= 2):
-        return None
-    return HeadUnit(_unit_name(rest), scale, core)
+        return text, scale
+    return f"{before.strip(' ,-')} {text[end:]}".strip(), scale
 
 
 def _has_unit_word(text: str) -> bool:

@@ -404,19 +404,14 @@ class VersionWriter:
         total = len(written) + len(retired)
         behind = {*written, *retired}
         while behind:
-            try:
-                # Only what was behind at the last look: each look reads these rows.
-                behind &= self.store.unfollowed(
-                    document_id,
-                    written=[id for id in written if id in behind],
-                    retired=[id for id in retired if id in behind],
-                )
-            except errors.SearchEngineError as error:
-                if error.retry_after is None and written:
-                    raise
-                if error.retry_after is None:
-                    return True  # unknown: the rows are removed without waiting
-                control.waiting(error.finding)
+            # Only what was behind at the last look: each look reads these rows.
+            behind = self._still_behind(
+                self.store,
+                document_id,
+                control,
+                written=[id for id in written if id in behind],
+                retired=[id for id in retired if id in behind],
+            )
             if not behind:
                 return True
             control.indexing(total - len(behind), total)
@@ -428,6 +423,28 @@ class VersionWriter:
                 control.check()
             pause = min(2 * pause, LONGEST_PAUSE)
         return True
+
+    def _still_behind(
+        self,
+        store: LateStore,
+        document_id: str,
+        control: JobControl,
+        *,
+        written: Sequence[str],
+        retired: Sequence[str],
+    ) -> set[str]:
+        """Return the passages among these that searches do not know yet, or still know;
+        all of them while the search engine says when to ask again.
+        """
+        try:
+            return store.unfollowed(document_id, written=written, retired=retired)
+        except errors.SearchEngineError as error:
+            if error.retry_after is not None:
+                control.waiting(error.finding)
+                return {*written, *retired}
+            if written:
+                raise
+            return set()  # unknown: the rows are removed without waiting
 
     def _retire(
         self, document_id: str, control: JobControl, keep: Sequence[str] = ()

@@ -196,8 +196,7 @@ def by_edition(
     keys = [_line(hit.chunk, place, terms) for place, hit in enumerate(hits)]
     lines = _lines(hits, keys, text)
     best = {key: edition_of(line[0]) for key, line in lines.items()}
-    nearest = max(range(len(hits)), key=lambda place: hits[place].score or 0.0)
-    clear = keys[0] if text.figure_years or keys[nearest] == keys[0] else None
+    clear = _clear_line(hits, keys, text)
     chosen, more, others = list[SearchHit](), list[SearchHit](), list[SearchHit]()
     first = 0  # of the chosen, before another line's
     for key in keys:
@@ -215,6 +214,15 @@ def by_edition(
         else:
             others.append(hit)
     return [*chosen[:first], *more, *chosen[first:], *others]
+
+
+def _clear_line(
+    hits: Sequence[SearchHit], keys: Sequence[Hashable], text: SearchText
+) -> Hashable:
+    """Return the first line where it is clear that it is asked for, else None."""
+    nearest = max(range(len(hits)), key=lambda place: hits[place].score or 0.0)
+    is_clear = text.figure_years or keys[nearest] == keys[0]
+    return keys[0] if is_clear else None
 
 
 def _lines(

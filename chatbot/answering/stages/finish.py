@@ -70,29 +70,13 @@ class Finish:
         """Return the answer with its citations checked (or not: `cite`), its trace, and
         what ended it early.
         """
-        question = turn.question
-        limits = turn.limits
-        trace = Trace(
-            question.mode,
-            question.retrieval_method,
-            question.search_text,
-            hits=tuple(draft.hits),
-            threshold=turn.threshold,
-            pipeline=turn.pipeline,
-            steps=limits.spending.steps,
-            path=tuple(turn.events.path),
-            stopped_by=limits.stopped_by or limits.route_stopped_by,
-            truncated=draft.truncated,
-            closest_only=turn.closest_only,
-            unused=tuple(turn.unused),
-        )
         needs_check = draft.context.passages and not draft.is_quoted
         answer = assemble(
-            question,
+            turn.question,
             draft.text,
             scope=draft.scope,
             context=draft.context,
-            trace=trace,
+            trace=_trace(turn, draft),
             glossary=self.glossary() if needs_check else (),
             is_closest=turn.closest_only and turn.has_model,
             is_quoted=draft.is_quoted,
@@ -105,13 +89,8 @@ class Finish:
         cited_hits = zip(answer.citations, hits, strict=True)
         citations = tuple(replace(cited, hit=hit) for cited, hit in cited_hits)
         answer = replace(answer, citations=citations)
-        response = answer.response
-        if draft.below:
-            response = f"{response}\n\n{draft.below}"
-        is_silent = draft.ending is not None and not answer.answered
-        if is_silent and draft.hits and not answer.citations:
-            response = f"{response}\n\n{closest_passages(draft.hits, turn.say)}"
-        failure = limits.failure
+        answer = replace(answer, response=_with_rest(turn, draft, answer))
+        failure = turn.limits.failure
         if failure is not None:
             degraded = Degraded(failure.reason, failure.retry_after)
             is_answered = answer.answered and not turn.closest_only
@@ -120,12 +99,40 @@ class Finish:
         # figures of something else.
         is_beside = turn.absent is not None or draft.is_computed
         if is_beside and turn.closest_only and not turn.has_model:
-            return replace(answer, response=response, answered=False)
-        return replace(
-            answer,
-            response=response,
-            answered=draft.is_answer or answer.answered,
-        )
+            return replace(answer, answered=False)
+        return replace(answer, answered=draft.is_answer or answer.answered)
+
+
+def _trace(turn: Turn, draft: Draft) -> Trace:
+    question = turn.question
+    limits = turn.limits
+    return Trace(
+        question.mode,
+        question.retrieval_method,
+        question.search_text,
+        hits=tuple(draft.hits),
+        threshold=turn.threshold,
+        pipeline=turn.pipeline,
+        steps=limits.spending.steps,
+        path=tuple(turn.events.path),
+        stopped_by=limits.stopped_by or limits.route_stopped_by,
+        truncated=draft.truncated,
+        closest_only=turn.closest_only,
+        unused=tuple(turn.unused),
+    )
+
+
+def _with_rest(turn: Turn, draft: Draft, answer: Answer) -> str:
+    """Return the text with what stands below it: the draft's own, and where a model
+    found no answer the closest passages.
+    """
+    parts = [answer.response]
+    if draft.below:
+        parts.append(draft.below)
+    is_silent = draft.ending is not None and not answer.answered
+    if is_silent and draft.hits and not answer.citations:
+        parts.append(closest_passages(draft.hits, turn.say))
+    return "\n\n".join(parts)
 
 
 def with_preamble(turn: Turn, answer: Answer) -> Answer:

@@ -274,17 +274,9 @@ class Prose:
                     break
                 except ChatModelError as error:
                     usage = reply.usage_of_failed(error)
-                    keep = (len(shown.passages) + 1) // 2
-                    is_shorter = keep < len(shown.passages)
-                    is_too_long = isinstance(error, ContextLengthError)
-                    if is_too_long and is_shorter and len(steps) < MAX_SHORTENINGS:
+                    if _may_shorten(shown, error, len(steps)):
                         steps.append(StepTiming.since("shorten", started, usage))
-                        shown = replace(shown, passages=shown.passages[:keep])
-                        turn.events.step(
-                            "shorten",
-                            f"Too much for the model: once more with the best {keep} "
-                            "of the passages",
-                        )
+                        shown = _shortened(turn, shown)
                         continue
                     if error.reason == "empty":
                         usage = reply.usage
@@ -448,3 +440,18 @@ class LongProse(Prose):
 
     def context_tokens(self, turn: Turn) -> int:
         return turn.settings.deep_context_tokens
+
+
+def _may_shorten(context: Context, error: ChatModelError, shortenings: int) -> bool:
+    is_too_long = isinstance(error, ContextLengthError)
+    return is_too_long and len(context.passages) > 1 and shortenings < MAX_SHORTENINGS
+
+
+def _shortened(turn: Turn, context: Context) -> Context:
+    """Return the better half of the passages, and say so."""
+    keep = (len(context.passages) + 1) // 2
+    turn.events.step(
+        "shorten",
+        f"Too much for the model: once more with the best {keep} of the passages",
+    )
+    return replace(context, passages=context.passages[:keep])

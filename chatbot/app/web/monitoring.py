@@ -7,7 +7,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from http import HTTPMethod
 from typing import Any, Literal, NotRequired, Protocol, TypeVar
 
@@ -249,11 +249,49 @@ def check_readiness() -> Response:
     database has no space left, and how many sample reports are loaded. Administrators
     see each dependency.
     """
-    product = services()
-    storage = services().storage
     loading = samples()
+    dependencies = _dependencies()
+    is_database_here = dependencies[0]["ok"]
+    records = _sample_records() if is_database_here else []
+    total = len(records)
+    ingesting = False
+    if loading is not None:
+        total = max(total, loading.total)
+        ingesting = loading.running
+        if loading.error:
+            dependencies.append(
+                {"name": "sample_data", "ok": False, "detail": loading.error}
+            )
+    # Before all samples can be searched, questions get a 503.
+    states = {record.status for record in records}
+    waiting = ingesting and (not states or "pending" in states)
+    ok = not waiting and all(dependency["ok"] for dependency in dependencies)
+    full = False
+    if is_database_here:  # a full disk stops uploads, not answers
+        disk, full = _disk()
+        dependencies.append(disk)
+    ready = [record for record in records if record.status == "ready"]
+    body: dict[str, object] = {
+        "ready": ok,
+        "full": full,
+        "sample_data": {"ready": len(ready), "total": total},
+        "ingesting": ingesting,
+    }
+    if _may_see_dependencies():
+        body["dependencies"] = dependencies
+    return make_response(jsonify(body), 200 if ok else 503)
 
-    dependencies = [
+
+# The names that Kubernetes' own components use.
+for _path, _view in (("/livez", check_health), ("/readyz", check_readiness)):
+    monitoring.add_url_rule(_path, _path[1:], PAGE(_view))
+
+
+def _dependencies() -> list[Dependency]:
+    """Return the state of each dependency, the database first."""
+    product = services()
+    storage = product.storage
+    return [
         _ping("database", storage.database.ping),
         _ping("embedder", lambda: _described(product.runtime.embedder)),
         # Built here, with why it was chosen: a store that cannot be built is a finding,
@@ -264,43 +302,15 @@ def check_readiness() -> Response:
         ),
         _ping("chat_model", lambda: product.models.chat.model_id),
     ]
-    is_database_here = dependencies[0]["ok"]
-    records = _sample_records() if is_database_here else []
-    if loading is not None and loading.error:
-        dependencies.append(
-            {"name": "sample_data", "ok": False, "detail": loading.error}
-        )
-    # Before all samples can be searched, questions get a 503.
-    ingesting = loading is not None and loading.running
-    states = {record.status for record in records}
-    waiting = ingesting and (not states or "pending" in states)
-    ok = not waiting and all(dependency["ok"] for dependency in dependencies)
-    full = False
-    if is_database_here:  # a full disk stops uploads, not answers
-        disk, full = _disk()
-        dependencies.append(disk)
+
+
+def _may_see_dependencies() -> bool:
     from .callers import caller
 
-    shown: dict[str, list[Dependency]] = {}
-    with suppress(ChatbotError):  # the key is unknown, or the database does not answer
-        if caller().may("admin") and not caller().limit:
-            shown = {"dependencies": dependencies}
-    total = max(len(records), loading.total if loading is not None else 0)
-    ready = [record for record in records if record.status == "ready"]
-    loaded = {"ready": len(ready), "total": total}
-    body = {
-        "ready": ok,
-        "full": full,
-        **shown,
-        "sample_data": loaded,
-        "ingesting": ingesting,
-    }
-    return make_response(jsonify(body), 200 if ok else 503)
-
-
-# The names that Kubernetes' own components use.
-for _path, _view in (("/livez", check_health), ("/readyz", check_readiness)):
-    monitoring.add_url_rule(_path, _path[1:], PAGE(_view))
+    try:
+        return caller().may("admin") and not caller().limit
+    except ChatbotError:  # the key is unknown, or the database does not answer
+        return False
 
 
 def _sample_records() -> list[DocumentRecord]:

@@ -220,8 +220,7 @@ def _is_head(table: list[list[str]], heads: int, start: int, width: int) -> bool
     if len(set(names)) < len(names) or not all(names[1:]):
         return True
     # Above nothing but rows of figures, words are no row of their own.
-    has_digit = any(character.isdigit() for cell in row for character in cell)
-    return not has_digit and all(_has_figure(below) for below in table[heads + 1 :])
+    return not _has_digit(row) and all(map(_has_figure, table[heads + 1 :]))
 
 
 def _are_units(cells: list[str]) -> bool:
@@ -243,6 +242,10 @@ def _joined_names(rows: list[list[str]], width: int) -> list[str]:
             if above and above not in levels[place]:
                 levels[place].append(above)
     return [LEVEL.join(level) for level in levels]
+
+
+def _has_digit(row: list[str]) -> bool:
+    return any(map(str.isdigit, "".join(row)))
 
 
 def _has_figure(row: list[str]) -> bool:
