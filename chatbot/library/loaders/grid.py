@@ -220,7 +220,8 @@ def _is_head(table: list[list[str]], heads: int, start: int, width: int) -> bool
     if len(set(names)) < len(names) or not all(names[1:]):
         return True
     # Above nothing but rows of figures, words are no row of their own.
-    return not _has_digit(row) and all(map(_has_figure, table[heads + 1 :]))
+    below = table[heads + 1 :]
+    return not _has_digit(row) and all(_has_figure(row) for row in below)
 
 
 def _are_units(cells: list[str]) -> bool:
@@ -245,7 +246,7 @@ def _joined_names(rows: list[list[str]], width: int) -> list[str]:
 
 
 def _has_digit(row: list[str]) -> bool:
-    return any(map(str.isdigit, "".join(row)))
+    return any(character.isdigit() for character in "".join(row))
 
 
 def _has_figure(row: list[str]) -> bool:
