@@ -29,12 +29,11 @@ from ..domain.formulas import read_formula
 from ..domain.request import RequestContext
 from ..domain.scope import Reading
 from ..language.words import Say
+from ..questions.counted import says_nothing, says_people
 from ..questions.kinds import Request, topic_of_figures
 from ..questions.operations import (
     Operation,
     read_operation,
-    says_nothing,
-    says_people,
 )
 from ..search.indicators import TOTAL
 from .figure_premises import words_of

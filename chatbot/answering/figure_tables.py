@@ -28,8 +28,9 @@ from ..domain.request import RequestContext
 from ..domain.scope import Condition, Value, Values
 from ..language.reported_figures import year_of
 from ..language.units import PERCENT, read_unit
+from ..questions.counted import says_nothing, says_people
 from ..questions.kinds import main_things, topic_of_figures
-from ..questions.operations import read_units, says_nothing, says_people
+from ..questions.operations import read_units
 from ..search.indicators import REST, TOTAL, IndicatorIndex
 from ..search.weights import read_weight
 from .key_figures import most_asked, sizes

@@ -11,9 +11,10 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from ..domain.scope import Reading
-from ..language.analysis import LETTERS_PATTERN, analyzer
+from ..language.analysis import analyzer
 from ..language.figures import SCALES, figures
 from ..language.units import read_unit, unit_pattern
+from .counted import SAY_NOTHING, says_nothing
 from .english import number_of, pattern, words
 from .kinds import (
     OF_ALL,
@@ -21,7 +22,7 @@ from .kinds import (
     read_request,
     words_for_countries,
 )
-from .reading import NEUTRAL_WORDS, asking_clause, remove_names
+from .reading import asking_clause, remove_names
 
 Wanted = Literal[
     "",
@@ -56,9 +57,6 @@ _PER = re.compile(
 _NUMBERS = {"ten": 10, "hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _COUNTED = re.compile(r"\b(?:people|persons|inhabitants)$", re.IGNORECASE)
 """What is counted stays a word of the question: "how many million people"."""
-_PEOPLE = re.compile(
-    r"\b(?:people|persons|inhabitants|live[sd]?|living)\b", re.IGNORECASE
-)
 _PER_DAY = re.compile(
     r"\b(?:per|a|each|every)\s+(?:full\s|whole\s)?(day|year)\b|\bdaily\b", re.IGNORECASE
 )
@@ -100,8 +98,6 @@ _WHETHER = pattern(r"^\W*{asks_whether}\b|[,.;:]\s{tag_question}\W*$")
 _WHICH_ONE = pattern(r"\b{which_one}")
 _FEWER = pattern(r"\b{fewer}\b")
 _SIZE_WORDS = words("size_words")
-_SAY_NOTHING = NEUTRAL_WORDS - {"longer", "shorter"}
-"""Those of a figure, unlike those of an answer, are measured."""
 _WORD = re.compile(r"[\w%'’-]+")
 
 
@@ -442,7 +438,7 @@ def measured(text: str) -> str:
     without_sizes = [
         word for word in _WORD.findall(text) if word.lower() not in _SIZE_WORDS
     ]
-    telling = [word for word in without_sizes if word.lower() not in _SAY_NOTHING]
+    telling = [word for word in without_sizes if word.lower() not in SAY_NOTHING]
     return " ".join(telling or without_sizes)
 
 
@@ -454,18 +450,6 @@ def _comparative(match: re.Match[str]) -> str:
     if last.lower().endswith("er"):
         return last
     return " "
-
-
-def says_people(topic: str) -> bool:
-    """Return whether a topic counts people, and says no more of them."""
-    without = _PEOPLE.sub(" ", topic)
-    return without != topic and says_nothing(without)
-
-
-def says_nothing(topic: str) -> bool:
-    """Return whether a topic has only words that any figure answers."""
-    words = set(map(str.lower, LETTERS_PATTERN.findall(topic))) - _SAY_NOTHING
-    return not analyzer("english").terms(" ".join(words))
 
 
 def _two_topics(text: str, border: re.Pattern[str]) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ from ..domain.scope import NamedCountry, NamedYears, Reading, Value, Values
 from ..domain.tables import Texts
 from ..language.analysis import LETTERS_PATTERN, YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
+from .counted import says_nothing
 from .english import pattern, words
 from .names import lists
-from .operations import measured, says_nothing
+from .operations import measured
 from .reading import (
     COUNTRY,
     YEAR,

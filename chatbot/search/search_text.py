@@ -15,9 +15,10 @@ from ..domain.scope import (
     Values,
 )
 from ..language.detection import is_foreign
+from ..questions.counted import says_people, without_counted_people
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
-from ..questions.reading import YEAR, keys_of, tidy
+from ..questions.reading import YEAR, keys_of, remove_names, tidy
 
 _LED_TO = pattern(
     r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$"
@@ -54,6 +55,8 @@ def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
     question = topic if foreign or not names else _without(query, names, "the country")
     if not any(map(str.isalpha, topic)):
         question = topic = query
+    if not says_people(remove_names(query, reading.names)):
+        topic = without_counted_people(topic)
     return SearchText(
         question,
         topic,

@@ -181,6 +181,7 @@ NO_ANSWERS: list[tuple[list[Json] | None, str, str]] = [
     ([step("search")[1]], "", "Not found in these reports"),
     ([step("compress")[1]], "", "Not found in these reports"),
     ([step("found")[1]], "", "Not found in these reports"),
+    ([step("figures")[1]], "", "Not found in these reports"),
     ([], "", "Nothing was searched"),
     (
         [step("mode", detail="Chosen by the model: compare")[1]],

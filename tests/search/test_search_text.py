@@ -40,6 +40,33 @@ def test_names_of_the_scope_are_left_out(query: str, topic: str, question: str) 
     assert (found.topic, found.question) == (topic, question)
 
 
+@pytest.mark.parametrize(
+    ("query", "topic"),
+    [
+        ("How many people are hungry in Kenya?", "how many are hungry?"),
+        ("How many citizens of Kenya can read?", "how many can read?"),
+        ("How many of the people use the internet?", "how many use the internet?"),
+        ("How many people live in poverty in Kenya?", "how many live in poverty?"),
+        # They are all that it counts.
+        ("How many people live in Kenya?", "How many people live?"),
+        ("How many inhabitants does Kenya have?", "How many inhabitants does have?"),
+        # They are not what it counts.
+        ("How old are people in Kenya?", "How old are people?"),
+        ("How many women can read in Kenya?", "How many women can read?"),
+    ],
+)
+def test_counted_people_are_left_out_beside_what_they_are_or_have(
+    query: str, topic: str
+) -> None:
+    """Else the number of all inhabitants has a word in common with each of them."""
+    assert read(query, country_name=KENYA).topic == topic
+
+
+def test_counted_people_stay_in_the_question_that_is_embedded() -> None:
+    found = read("How many people are hungry in Kenya?", country_name=KENYA)
+    assert found.question == "How many people are hungry in the country?"
+
+
 def test_a_name_that_the_scope_does_not_say_stays() -> None:
     """Without a scope it is all there is to find the country by; in another's scope it
     is the thing asked.

@@ -575,9 +575,14 @@ class FigureTool:
             return None
         table, cell = nearest
         answer = rows.tell(asked, table, cell.figures, turn.say)
-        text = turn.say("The nearest: {answer}", answer=answer)
-        missing = (month_named(turn.reading.text),)
-        return Rendered(turn.say, [table.chunk.id], text, unused=missing)
+        month = month_named(turn.reading.text)
+        text = turn.say(
+            "“{title}” has nothing for {month}. The nearest: {answer}",
+            title=escape_markdown(table.chunk.title),
+            month=escape_markdown(month),
+            answer=answer,
+        )
+        return Rendered(turn.say, [table.chunk.id], text, unused=(month,))
 
     def state(self, turn: Turn, passage: Passage) -> str:
         """Return the one figure of a quoted passage that the question surely means, as

@@ -14,12 +14,12 @@ import {
 import { scopeLine, sourceName } from "../common/format.js";
 import { count, t } from "../common/words.js";
 
+const SEARCHES = new Set(["search", "found", "compress", "figures"]);
+
 /** Say "not found" only if the search was completed. */
 function unansweredLabel({ trace }) {
   if (trace?.stopped_by) return t("Not answered");
-  const isSearched =
-    trace?.path?.some(({ name }) => ["search", "found", "compress"].includes(name)) ??
-    true;
+  const isSearched = trace?.path?.some(({ name }) => SEARCHES.has(name)) ?? true;
   return isSearched ? t("Not found in these reports") : t("Nothing was searched");
 }
 

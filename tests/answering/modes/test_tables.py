@@ -219,7 +219,7 @@ def test_the_nearest_month_stands_in_for_none_without_a_word(
 ) -> None:
     given = ask("How many grants in September 2024?")
     assert given.trace.unused == ("September",)
-    assert "The nearest: 2024-05, grants: 50 [1]." in given.response
+    assert "” has nothing for September. The nearest: 2024-05, " in given.response
     assert not given.answered
     assert given.card is None
 
