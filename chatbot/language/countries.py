@@ -148,6 +148,19 @@ def usual_name(code: str) -> str:
     return _names()[code]
 
 
+@lru_cache(maxsize=1024)
+def is_official_name(name: str) -> bool:
+    """Return whether a name is the long one of a country that has a shorter one:
+    "Republic of Kenya".
+    """
+    key = normalise(name)
+    for country in countries():
+        has_shorter = country.usual_name != country.official_name
+        if has_shorter and key == normalise(country.official_name):
+            return True
+    return False
+
+
 def takes_article(name: str) -> bool:
     """Return whether the name has "the" before it in English: the United States, the
     Gambia.
@@ -178,8 +191,12 @@ def country_code(name: str) -> str | None:
 def _names() -> dict[str, str]:
     names = {country.alpha_3: country.usual_name for country in countries()}
     names["XKX"] = "Kosovo"
-    # "Congo, The Democratic Republic of the"
-    return {code: _INVERTED.sub(r"\2 \1", name) for code, name in names.items()}
+    return {code: in_spoken_order(name) for code, name in names.items()}
+
+
+def in_spoken_order(name: str) -> str:
+    """Return a name of a list as people say it: "Korea, South" is "South Korea"."""
+    return _INVERTED.sub(r"\2 \1", name)
 
 
 def resolve_country(

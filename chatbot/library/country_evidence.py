@@ -19,6 +19,9 @@ from ..domain.tables import Texts
 from ..language.countries import (
     ISO_CODE_LENGTH,
     country_code,
+    country_names,
+    in_spoken_order,
+    is_official_name,
     normalise,
     usual_name,
 )
@@ -35,6 +38,8 @@ REPORT_WORDS = frozenset(_COUNTRY["reports"])
 ORDINARY_WORDS = frozenset(_COUNTRY["ordinary"])
 NAMESAKES = frozenset(_COUNTRY["namesakes"])
 GIVEN_NAMES = frozenset(_COUNTRY["given_names"])
+NAMES_OF_PARTS = frozenset(_COUNTRY["names_of_parts"])
+"""Names that stand for a whole country, and are those of its parts or former ones."""
 PREPOSITIONS = frozenset(_COUNTRY["prepositions"])
 LINKING_WORDS = frozenset(_COUNTRY["linking"])
 LONGER_NAMES = frozenset(_COUNTRY["longer_names"])
@@ -127,11 +132,18 @@ class CountryEvidence:
     def _propose(self, code: str, origin: str, words: str, *, taken: bool) -> Proposal:
         return Proposal(
             "country_name",
-            usual_name(code),
+            self._called(code, origin, words),
             origin,
             taken,
             clip_words(words),
         )
+
+    def _called(self, code: str, origin: str, words: str) -> str:
+        """Return what the title calls the country, else its usual name."""
+        name = _name_in(self.title, code)
+        if not name and origin == "title block":
+            name = _name_in(words, code)
+        return name or usual_name(code)
 
     def _named(self) -> Iterator[tuple[str, str, str]]:
         """Yield the countries that a place names alone, with the place and the line."""
@@ -529,6 +541,27 @@ def _named_states(text: str) -> list[NamedCountry]:
             continue
         named.append(country)
     return named
+
+
+def _name_in(line: str, code: str) -> str:
+    """Return the English name by which a line calls the whole of a country: "Burma", of
+    which ISO 3166 says "Myanmar"; "" where it has none.
+    """
+    for country in _named_states(line):
+        name = in_spoken_order(country.text)
+        key = normalise(country.text)
+        if code not in country.keys or key not in country_names():
+            continue
+        if name.isupper() or key in NAMES_OF_PARTS or is_official_name(name):
+            continue
+        if key == normalise(usual_name(code)):
+            # "Perú" in a Spanish title.
+            name = usual_name(code)
+        # "The Gambia: Country Report", but not "The Kenya Report".
+        if line[: country.start] == "The " and not line[country.end :].startswith(" "):
+            return f"The {name}"
+        return name
+    return ""
 
 
 def _without_country(line: str, code: str) -> str:

@@ -14,6 +14,7 @@ from ..domain.errors import read_table
 from ..domain.protocols import Passages
 from ..domain.scope import Value
 from ..language.countries import normalise
+from ..language.country_names import country_key
 from .description import WORKBOOKS, FirstPages
 from .pipeline import passages
 from .sources import METADATA, PUBLICATION, About, shown_source
@@ -64,12 +65,19 @@ def doubts(
             continue
         words = ""
         country = _country(record, store, titles[:MAX_TITLES])
-        if country is not None and country.value == proposal.value:
+        if country is not None and _is_same_country(country, proposal):
             if country.taken:
                 continue
             words = country.words
         open_doubts.append(_doubt(replace(proposal, words=words), "unproven"))
     return tuple(open_doubts)
+
+
+def _is_same_country(first: Proposal, second: Proposal) -> bool:
+    """Return whether two proposals are of one country: the data may spell it as an
+    older report does.
+    """
+    return country_key(str(first.value)) == country_key(str(second.value))
 
 
 def _doubt(proposal: Proposal, reason: Literal["proposed", "unproven"]) -> Doubt:

@@ -44,6 +44,43 @@ def test_a_name_beside_a_word_of_states_and_a_second_kind_of_evidence_are_taken(
     assert (found.value, found.taken) == (country, True)
 
 
+REPORT_TEXT = """
+
+The government of {0} held a census. The population of {0} grew.
+Exports of {0} rose.
+"""
+
+
+@pytest.mark.parametrize(
+    ("title", "called", "filed"),
+    [
+        ("Burma", "Burma", "Burma"),
+        ("Russia", "Russia", "Russia"),
+        ("The Gambia", "Gambia", "The Gambia"),
+        ("Korea, South", "South Korea", "South Korea"),
+        ("Republic of Kenya", "Kenya", "Kenya"),
+        ("KENYA", "Kenya", "Kenya"),
+        ("Perú", "Peru", "Peru"),
+    ],
+)
+def test_a_country_is_filed_under_the_name_that_its_report_uses(
+    tmp_path: Path, title: str, called: str, filed: str
+) -> None:
+    text = f"# {title}: Country Report 2025{REPORT_TEXT.format(called)}"
+    found = proposals(tmp_path / "report.md", text)["country_name"]
+    assert (found.value, found.taken) == (filed, True)
+
+
+def test_a_library_keeps_the_name_under_which_it_has_a_country(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    path.write_text(f"# Burma: Country Report 2025{REPORT_TEXT.format('Burma')}")
+    loaded = read_file(loader_for(path), path)
+    source = Source(path, "report.md")
+    for countries, filed in (((), "Burma"), (("Myanmar",), "Myanmar")):
+        document = make_document(source, loaded, countries=countries)
+        assert document.metadata["country_name"] == filed
+
+
 @pytest.mark.parametrize(("name", "case"), CASES["proposed"].items())
 def test_less_evidence_is_proposed_with_the_words_it_comes_from(
     tmp_path: Path, name: str, case: list[str]
