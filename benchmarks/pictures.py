@@ -97,6 +97,7 @@ class PictureStage:
     def collect(self) -> None:
         """Pin the answer and its chart, write a text, and show the brief."""
         self._close()
+        self.page.locator(".more-actions > summary").first.click()
         for button in (".answer-actions .pin", ".chart .pin"):
             with self.page.expect_response("**/items"):
                 self.page.locator(button).first.click()

@@ -28,13 +28,15 @@ _BETWEEN_WORDS = re.compile(r"[\W_]+")
 @dataclass(frozen=True, slots=True)
 class IndicatorSummary:
     """``slug``: its name in addresses. ``subjects``: the number of countries, or rows
-    of tables, that have it.
+    of tables, that have it. ``local_name``: what the glossary calls it in the language
+    of the page; "" = it does not say.
     """
 
     name: str
     slug: str
     meaning: str
     subjects: int
+    local_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,12 @@ class IndicatorCatalog:
 
     queries: FigureQueries
 
-    def summaries(self, scope: Scope, text: str = "") -> list[IndicatorSummary]:
+    def summaries(
+        self, scope: Scope, language: str, text: str = ""
+    ) -> list[IndicatorSummary]:
         """Return the indicators in a scope whose name has a text: those that people ask
-        for most, then those that most subjects have.
+        for most, then those that most subjects have. ``language``: of their local
+        names.
         """
         pairs = self.queries.tables.indicators(scope)
         headings = self.queries.tables.most_asked(scope)
@@ -91,9 +96,17 @@ class IndicatorCatalog:
         for heading, label in ordered:
             name = indicator_name(heading, label)
             if text.casefold() in name.casefold():
-                meaning = entries.get((heading, label), NO_ENTRY).meaning
-                count = pairs[heading][label]
-                summaries.append(IndicatorSummary(name, slug_of(name), meaning, count))
+                entry = entries.get((heading, label), NO_ENTRY)
+                local_names = entry.translations.get(language, ())
+                summaries.append(
+                    IndicatorSummary(
+                        name=name,
+                        slug=slug_of(name),
+                        meaning=entry.meaning,
+                        subjects=pairs[heading][label],
+                        local_name=next(iter(local_names), ""),
+                    )
+                )
         return summaries
 
     def page(self, slug: str, scope: Scope) -> IndicatorPage:

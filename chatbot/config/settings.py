@@ -76,7 +76,7 @@ class Settings(BaseModel):
     """Port the server listens on."""
     run_by: str = Field("", max_length=200)
     """Who runs this server, as its first page says: a name, perhaps with an address to
-    write to. Not set: it says nothing.
+    write to. Not set: only that it runs on the reader's own machine, where it does.
     """
     threads: int = Field(8, ge=1, le=256)
     """Requests served at the same time, per worker, besides questions."""

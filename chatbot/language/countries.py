@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ..domain.errors import read_table
 from ..domain.tables import Texts
-from .iso_codes import countries
+from .iso_codes import FOREIGN_LANGUAGES, Country, countries
 
 _NAMES = read_table(__package__, "countries")
 ALIKE = {
@@ -168,16 +168,29 @@ def takes_article(name: str) -> bool:
     return _WITH_ARTICLE.fullmatch(name) is not None
 
 
-@lru_cache(maxsize=1024)
 def numeric_code(name: str) -> str | None:
     """Return the three digits of ISO 3166 for a country, which maps of the world use;
     None without any.
     """
+    country = _country(name)
+    return country.numeric if country else None
+
+
+def name_in(language: str, name: str) -> str:
+    """Return what a country is called in a language (ISO 639-1); the name itself where
+    that is not known.
+    """
+    country = _country(name)
+    if country is None:
+        return name
+    names = dict(zip(FOREIGN_LANGUAGES, country.foreign_names, strict=True))
+    return names.get(language, name)
+
+
+@lru_cache(maxsize=1024)
+def _country(name: str) -> Country | None:
     code = country_code(name)
-    for country in countries():
-        if country.alpha_3 == code:
-            return country.numeric
-    return None
+    return next((one for one in countries() if one.alpha_3 == code), None)
 
 
 def country_code(name: str) -> str | None:

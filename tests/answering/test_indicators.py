@@ -14,10 +14,10 @@ INDICATORS = IndicatorCatalog(queries(*FIGURES))
 
 
 def test_what_people_ask_for_most_comes_first() -> None:
-    listed = INDICATORS.summaries(Scope())
+    listed = INDICATORS.summaries(Scope(), "fr")
     assert [one.name for one in listed[:2]] == ["Population", "Unemployment rate"]
     assert listed[-1].name == "Area: land"
-    [found] = INDICATORS.summaries(Scope(), "emPLOY")
+    [found] = INDICATORS.summaries(Scope(), "fr", "emPLOY")
     assert (found.slug, found.subjects) == ("unemployment-rate", 3)
 
 

@@ -87,6 +87,7 @@ def chat_views(page: Page, address: str) -> Iterator[str]:
     page.locator(".answer-actions .cite").last.click()
     yield "cite"
     page.keyboard.press("Escape")
+    page.locator(".more-actions > summary").last.click()
     page.locator(".answer-actions .pin").last.click()
     brief = page.locator("#toast a")
     expect(brief).to_be_visible()

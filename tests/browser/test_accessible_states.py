@@ -81,6 +81,7 @@ def other_views(page: Page, address: str) -> Iterator[str]:
     turn.locator(".why [type=submit]").click()
     expect(turn.locator(".thanks")).to_be_visible()
     yield "thanks"
+    turn.locator(".more-actions > summary").click()
     turn.locator(".download").click()
     expect(page.locator(":popover-open")).to_be_visible()
     yield "downloads"

@@ -34,6 +34,7 @@ def item(page: Page, title: str) -> Locator:
 
 def test_what_is_pinned_becomes_one_document(answered: Page) -> None:
     page = answered
+    page.locator(".turn").first.locator(".more-actions > summary").click()
     page.locator(".turn").first.locator(".answer-actions .pin").click()
     expect(page.locator("#toast")).to_contain_text("Added to the brief.")
     page.locator(".chart .pin").click()

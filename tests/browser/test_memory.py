@@ -255,6 +255,7 @@ def test_a_question_is_edited_and_an_answer_made_again(browser: Page) -> None:
     browser.get_by_role("button", name="Edit this question").nth(1).click()
     ask(browser, CAPITAL, 2)
     questions(browser, GROWTH, CAPITAL)
+    browser.locator(".more-actions > summary").first.click()
     browser.get_by_role("button", name="Answer again").first.click()
     expect(browser.locator(".turn")).to_have_count(1)
     complete(browser)
@@ -318,6 +319,7 @@ def test_a_link_is_read_elsewhere_until_it_is_revoked(
         expect(other.locator("#evidence-passage")).to_contain_text("2.09%")
         expect(other.locator("#shared-date")).to_contain_text("Last answer: ")
         expect(other.get_by_role("link", name="Ask your own")).to_be_visible()
+        other.locator(".more-actions > summary").first.click()
         for hidden in (
             composer(other),
             other.locator(".edit-question"),
@@ -409,6 +411,7 @@ def test_another_button_ends_the_editing_and_replaces_nothing(browser: Page) -> 
     ask(browser, RATE, 2)
     browser.get_by_role("button", name="Edit this question").first.click()
     expect(browser.locator("#editing")).to_be_visible()
+    browser.locator(".more-actions > summary").last.click()
     browser.get_by_role("button", name="Answer again").last.click()
     complete(browser)
     expect(browser.locator("#editing")).to_be_hidden()

@@ -490,6 +490,7 @@ class TestAnswer:
         chat.say(done(REPORT, source(2), mode="report"))
         finished(browser, turn)
         expect(turn.locator(".steps-summary")).to_have_text("2 steps")
+        turn.locator(".more-actions > summary").click()
         turn.get_by_role("button", name="Download").click()
         menu = browser.locator("#conversation-menu")
         expect(menu.locator(":is(a, button):visible")).to_have_text(

@@ -39,6 +39,7 @@ def test_a_question_is_answered_and_every_link_leads_somewhere(
         footer = page.locator(".answer-footer").last
         expect(footer).to_be_visible()
         expect(page.locator(".answer-body").last).to_contain_text("Kenya grows by")
+        footer.locator(".more-actions > summary").click()
         footer.get_by_role("button", name="Download").click()
         formats = page.locator("[data-export]:visible")
         expect(formats).to_have_count(1)

@@ -25,7 +25,7 @@ from ...domain.figures import GlossaryEntry, ReportedFigure
 from ...domain.json import Inlines, to_json
 from ...domain.scope import Value
 from ...language.characters import evenly_spaced
-from ...language.countries import country_code, numeric_code
+from ...language.countries import country_code, name_in, numeric_code
 from ...language.words import ENGLISH, Language, speaking
 from ...library.chunkers import CHUNKERS
 from ...library.loaders import ARCHIVE, suffixes
@@ -99,10 +99,11 @@ def list_facets(query: FacetQuery) -> Json:
     """List the values of each filter field with the number of their reports.
 
     Each field is counted under the rest of the scope; a country has its number of ISO
-    3166 as `code`, and `group` the groups of countries of which several have reports,
-    with their `members`; `newest` is the report that was published last, with its
-    `date` ("" if it has none) and when it was `added`: `{field: [{value, documents}],
-    collections, group, newest, total, documents, chunks}`. `total` is the number of
+    3166 as `code` and its name in the page's language as `label`, and `group` the
+    groups of countries of which several have reports, with their `members`; `newest`
+    is the report that was published last, with its `date` ("" if it has none) and when
+    it was `added`: `{field: [{value, documents}], collections, group, newest, total,
+    documents, chunks}`. `total` is the number of
     values of each field.
     """
     valid = services().settings.filter_fields
@@ -119,7 +120,9 @@ def list_facets(query: FacetQuery) -> Json:
         scope, fields=fields, q=query.q, limit=query.limit, offset=query.start
     )
     for one in facets.get(COUNTRY, ()):
-        one["code"] = numeric_code(str(one["value"]))
+        name = str(one["value"])
+        one["code"] = numeric_code(name)
+        one["label"] = name_in(language(), name)
     facets["next"] = query.next(max(facets["total"].values(), default=0))
     if not query.field:
         in_one = documents.index().collections(scope.within(()))
@@ -318,7 +321,7 @@ def list_indicators(query: IndicatorQuery) -> Json:
     """
     of_caller = library()
     indicators = IndicatorCatalog(of_caller.search.flow.tools.figures.queries)
-    summaries = indicators.summaries(query_scope(query), query.q)
+    summaries = indicators.summaries(query_scope(query), language(), query.q)
     return query.of("indicators", summaries)
 
 

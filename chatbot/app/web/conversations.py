@@ -4,9 +4,10 @@ resume, stop and rate answers.
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import Annotated, Any, Literal, NotRequired
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal, NotRequired
 
 from flask import Response, jsonify, request
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
@@ -39,7 +40,7 @@ from ...domain.chat import (
 )
 from ...domain.errors import InvalidRequestError, NotFoundError, read_table
 from ...domain.figures import ReportedFigure
-from ...domain.json import to_json
+from ...domain.json import Inlines, to_json
 from ...domain.validation import NOT_BLANK
 from .access import library
 from .asking import STREAM, stream_response
@@ -192,6 +193,17 @@ class OpenedConversation(ExportedConversation):
     outdated: list[OutdatedAnswer]
 
 
+@dataclass(frozen=True, slots=True)
+class ListedConversation(Inlines):
+    """A conversation in a list. ``outdated``: the number of its answers that cite
+    reports which were replaced or removed since.
+    """
+
+    INLINED: ClassVar = ("conversation",)
+    conversation: Conversation
+    outdated: int
+
+
 def _false(deleted: bool) -> bool:
     if deleted:
         raise PydanticCustomError(
@@ -238,7 +250,7 @@ class ConversationQuery(Query):
     "/api/conversations",
     need="read",
     returns=answer_type(
-        "Conversations", conversations=list[Conversation], next=str | None
+        "Conversations", conversations=list[ListedConversation], next=str | None
     ),
 )
 def list_conversations(query: ConversationQuery) -> Json:
@@ -250,7 +262,7 @@ def list_conversations(query: ConversationQuery) -> Json:
         after=query.cursor,
         limit=query.limit,
     )
-    return {"conversations": records, "next": following or None}
+    return {"conversations": _listed(records), "next": following or None}
 
 
 class MessageQuery(Query):
@@ -509,40 +521,57 @@ def _outdated(record: Conversation) -> list[Json]:
     """Return those of the last answers of a conversation that cite passages which
     questions do not see any more.
     """
-    documents = library().reader.documents
+    records = library().reader.documents.index().records
     outdated = []
     question: Json = {}
     for row in _history().cited(record.id, limit=2 * MAX_CHECKED_ANSWERS):
         if row["role"] == "user":
             question = row
             continue
-        titles: dict[str, None] = {}
-        is_outdated = False
-        for citation in row.get("citations") or ():
-            document_id, version = Chunk.version_of(citation["chunk_id"])
-            if not document_id:
-                continue
-            report = documents.get(document_id)
-            if report is not None and _has_version(report, version):
-                continue
-            is_outdated = True
-            if report is not None:
-                titles[report.title] = None
-        if is_outdated:
-            answer = {
-                "message_id": row["_id"],
-                "question": question.get("content", ""),
-                "scope": question.get("scope", {}),
-                "collections": question.get("collections", []),
-                "titles": list(titles),
-            }
-            outdated.append(answer)
+        changed = _changed_reports(row, records)
+        if changed:
+            titles = {report.title: None for report in changed if report}
+            outdated.append(
+                {
+                    "message_id": row["_id"],
+                    "question": question.get("content", ""),
+                    "scope": question.get("scope", {}),
+                    "collections": question.get("collections", []),
+                    "titles": list(titles),
+                }
+            )
     return outdated
 
 
-def _has_version(report: DocumentRecord, version: str) -> bool:
-    """Return whether a version has the texts that the report has now."""
-    return report.version == version or version in report.former_versions
+def _listed(records: Sequence[Conversation]) -> list[ListedConversation]:
+    """Return conversations with the numbers of their outdated answers, for which all
+    are read together.
+    """
+    reports = library().reader.documents.index().records
+    outdated = Counter(
+        row["conversation_id"]
+        for row in _history().citations_of([record.id for record in records])
+        if _changed_reports(row, reports)
+    )
+    return [ListedConversation(record, outdated[record.id]) for record in records]
+
+
+def _changed_reports(
+    row: Json, records: Mapping[str, DocumentRecord]
+) -> list[DocumentRecord | None]:
+    """Return the reports of which an answer cites a version that questions do not see
+    any more; None stands for a report that is gone.
+    """
+    changed: list[DocumentRecord | None] = []
+    for citation in row.get("citations") or ():
+        document_id, version = Chunk.version_of(citation["chunk_id"])
+        report = records.get(document_id)
+        # A report keeps the versions whose texts it still has.
+        if report and version in (report.version, *report.former_versions):
+            continue
+        if document_id:
+            changed.append(report)
+    return changed
 
 
 def _given(feedback: Feedback) -> GivenFeedback:

@@ -233,6 +233,41 @@ def _review_row(reviewed: ReviewedReport) -> ReviewRow:
     return ReviewRow(_shown(reviewed.record), reviewed.doubts, tuple(others))
 
 
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A report that was made from a file with this digest."""
+
+    digest: str
+    document_id: str
+    title: str
+
+
+class KnownQuery(Query):
+    digests: Annotated[
+        list[str],
+        Field(
+            max_length=MAX_REVIEWED,
+            description="SHA-256 of files, in hexadecimal, with commas between.",
+        ),
+        SPLIT,
+    ]
+
+
+@documents.get(
+    "/api/documents/known",
+    need="read",
+    returns=answer_type("KnownFiles", documents=list[KnownFile]),
+)
+def list_known_files(query: KnownQuery) -> Json:
+    """List the reports that are exactly one of these files, before it is sent again."""
+    known = []
+    for record in library().reader.documents.all():
+        digest = record.digest
+        if digest and digest in query.digests and record.status == "ready":
+            known.append(KnownFile(digest, record.id, record.title))
+    return {"documents": known}
+
+
 @documents.get("/api/documents/<document_id>", need="read")
 def get_document(document_id: str) -> LibraryReport:
     """Get a report."""

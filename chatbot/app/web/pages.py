@@ -25,6 +25,7 @@ from flask import (
 
 from ...answering.indicators import IndicatorCatalog
 from ...config import STATIC, TEMPLATES
+from ...config.settings import is_loopback
 from ...domain.chat import QUERY_CHARACTERS
 from ...domain.errors import DatabaseError, NotFoundError
 from ...domain.scope import Scope
@@ -150,6 +151,7 @@ def passage(chunk_id: str) -> Response:
 
 
 def _chat(shared: str = "", *, embedded: bool = False) -> Response:
+    settings = services().settings
     modes = services().modes
     runtime = services().runtime
     usable = modes.usable()
@@ -161,7 +163,7 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         mode = {"name": name, "label": label, "description": description}
         return {**mode, "available": usable[name], "is_main": name in MAIN_MODES}
 
-    reports = services().settings.language
+    reports = settings.language
     is_read = runtime.embedder.multilingual or CODES.get(reports, ENGLISH) == language()
     is_counted = not shared and may_read()
     page = render_template(
@@ -179,7 +181,8 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         is_admin=not shared and caller().may("admin"),
         unread_language="" if is_read else reports.capitalize(),
         mode=modes.default(),
-        run_by=services().settings.run_by,
+        run_by=settings.run_by,
+        is_local=is_loopback(settings.host),
         longest_question=QUERY_CHARACTERS,
     )
     return make_response(page)

@@ -7,7 +7,7 @@ import re
 import secrets
 import uuid
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Literal
@@ -437,6 +437,13 @@ class ConversationRepository:
         )
         rows.reverse()
         return rows
+
+    def citations_of(self, conversation_ids: list[str]) -> Iterator[Json]:
+        """Yield what the answers of these conversations cite."""
+        return self._messages.find(
+            {"conversation_id": {"$in": conversation_ids}, "role": "assistant"},
+            {"conversation_id": 1, "citations": 1},
+        )
 
     def message(self, message_id: str) -> Json:
         row = self._messages.find_one({"_id": message_id})

@@ -149,6 +149,7 @@ def check_hardening(services: Services) -> Iterator[Finding]:
         "header_of_browsers": names & {"cookie", "authorization", "host"},
         "any_page_may_change": opens_to_pages,
         "any_page_may_embed": "*" in settings.embed_origins,
+        "nobody_named": (is_reached or networks) and not settings.run_by,
         "no_https": is_reached and not networks,
         "no_secret_key": is_reached and settings.secret_key is None,
     }

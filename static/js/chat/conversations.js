@@ -6,7 +6,7 @@ import { addressOf, go } from "./conversation.js";
 import { store } from "./store.js";
 import { getJson } from "../common/api.js";
 import { byId, element, hasKeyboard, showError, wireDialog } from "../common/dom.js";
-import { dayLabel } from "../common/format.js";
+import { dayLabel, outdatedText } from "../common/format.js";
 import { t } from "../common/words.js";
 
 const dialog = byId("conversations");
@@ -86,7 +86,7 @@ function showCurrent(id) {
   setStop(links().find((link) => link.dataset.id === id) ?? links()[0]);
 }
 
-function item({ conversation_id: id, title, share, kind }) {
+function item({ conversation_id: id, title, share, kind, outdated }) {
   const link = element("a", {
     href: addressOf(id),
     "data-id": id,
@@ -104,6 +104,15 @@ function item({ conversation_id: id, title, share, kind }) {
   );
   const row = element("li", { className: "conversation" }, link, more);
   if (kind) link.prepend(element("span", { className: "kind", text: t("Brief") }), " ");
+  if (outdated) {
+    link.title = outdatedText(outdated);
+    link.prepend(
+      element("span", { className: "outdated-mark", text: "!", "aria-hidden": "true" }),
+    );
+    link.append(
+      element("span", { className: "visually-hidden", text: ` (${link.title})` }),
+    );
+  }
   if (share)
     row.append(element("span", { className: "visually-hidden", text: t("(shared)") }));
   return row;

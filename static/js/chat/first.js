@@ -31,16 +31,29 @@ const MAX_LISTED = 12;
 /** Characters of a value beside its bar. */
 const MAX_TEXT = 9;
 
-/**
- * Return a question about an indicator of some countries. It is English, as the
- * headings of the library are.
- */
-function questionOf(kind, name, countries) {
+/** What the page's language calls the countries, by their names in the reports. */
+const labels = new Map();
+const labelOf = (country) => labels.get(country) ?? country;
+
+/** Return a question about an indicator of some countries. */
+function questionOf(kind, name, countries, separator = ", ") {
   const names = { name, country: countries[0], last: countries.at(-1) };
   return byId("examples").dataset[kind].replace(
     /\{(\w+)\}/g,
-    (_, word) => names[word] ?? countries.slice(0, -1).join(", "),
+    (_, word) => names[word] ?? countries.slice(0, -1).join(separator),
   );
+}
+
+/**
+ * Return a question in the page's language and "", where the glossary has the
+ * indicator in it; else in English, as the headings of the library are, and "en".
+ */
+function localQuestion(kind, { name, local_name: local }, countries, names) {
+  if (!local || language === "en")
+    return [questionOf(kind, spoken(name, names), countries), "en"];
+  const text = local[0].toUpperCase() + local.slice(1);
+  const key = `local${kind[0].toUpperCase()}${kind.slice(1)}`;
+  return [questionOf(key, text, countries.map(labelOf), comma), ""];
 }
 
 const query = (name, fields) =>
@@ -86,7 +99,7 @@ function bars(rows) {
           x: NAME - 8,
           y: y + 16,
           "text-anchor": "end",
-          text: fitting(subject, NAME - 8),
+          text: fitting(labelOf(subject), NAME - 8),
         }),
         shape("rect", {
           class: "bar series-0",
@@ -139,7 +152,7 @@ const CARD_PARTS = {
   },
 };
 
-const card = (question, parts, indicator = "") =>
+const card = (question, parts, indicator = "", lang = "") =>
   element(
     "li",
     {},
@@ -154,7 +167,7 @@ const card = (question, parts, indicator = "") =>
       element("span", {
         className: "example-question",
         text: question,
-        ...(indicator && { lang: "en" }),
+        ...(lang && { lang }),
         dir: "auto",
       }),
       ...parts,
@@ -181,16 +194,17 @@ function plansOf(countries) {
 async function figureCards(countries) {
   const { indicators } = await getJson(`/api/indicators?limit=${MAX_CANDIDATES}`);
   const names = indicators.map(({ name }) => name);
-  const candidates = names.filter((name) => !name.includes(": "));
+  const candidates = indicators.filter(({ name }) => !name.includes(": "));
   let tries = 0;
   const cards = await Promise.all(
     plansOf(countries).map(async ([kind, subjects]) => {
       while (candidates.length && tries < MAX_TRIES) {
         tries += 1;
-        const name = candidates.shift();
+        const indicator = candidates.shift();
+        const { name } = indicator;
         const parts = await CARD_PARTS[kind](name, subjects).catch(() => null);
-        const question = questionOf(kind, spoken(name, names), subjects);
-        if (parts) return card(question, parts, name);
+        const [question, lang] = localQuestion(kind, indicator, subjects, names);
+        if (parts) return card(question, parts, name, lang);
       }
       return null;
     }),
@@ -227,7 +241,7 @@ async function showMap(countries) {
   const map = await mapOf({ series }, t("Reports by country"), {
     countries,
     pointOf: (subject, { text }) => ({
-      name: `${subject}: ${text}`,
+      name: `${labelOf(subject)}: ${text}`,
       data: { "data-example": questionOf("overview", "", [subject]) },
     }),
     lacking: t("No report"),
@@ -308,6 +322,7 @@ export async function showFirst(facets) {
   if (!documents || shown.documents === documents) return;
   shown.documents = documents;
   const countries = (facets.country_name ?? []).filter(({ value }) => value);
+  for (const { value, label } of countries) labels.set(value, label);
   showText(byId("newest"), facets.newest ? newestLine(facets.newest) : "");
   const cards = showCards(facets, countries);
   const { connection } = /** @type {any} */ (navigator);

@@ -1,6 +1,7 @@
 /** What has changed since the answers of a conversation: their reports. */
 import { store } from "./store.js";
 import { element } from "../common/dom.js";
+import { outdatedText } from "../common/format.js";
 import { comma, t } from "../common/words.js";
 
 const filtersOf = ({ scope, collections }) => ({
@@ -57,19 +58,10 @@ export function showOutdated(outdated, isBrief) {
   }
   const last = store.turns.at(-1)?.node;
   if (!last || document.querySelector(".outdated-all") || isBrief) return;
-  const says =
-    outdated.length > 1
-      ? t(
-          "{number} answers here rest on reports that were replaced or removed since.",
-          {
-            number: outdated.length,
-          },
-        )
-      : t("One answer here rests on a report that was replaced or removed since.");
   const box = element(
     "p",
     { className: "outdated outdated-all", role: "status" },
-    `${says} `,
+    `${outdatedText(outdated.length)} `,
     againButton(outdated),
   );
   last.before(box);

@@ -9,6 +9,9 @@ import { getJson, getReadiness } from "../common/api.js";
 import { announce, byId, showText } from "../common/dom.js";
 import { comma, count, t } from "../common/words.js";
 
+/** Names of one's own machine. */
+const HERE = /^(localhost|127\.[\d.]+|\[::1\])$/;
+
 /** Return "79 reports on 24 countries, 2021 to 2025". */
 function contentsOf(facets) {
   const countries = facets.total?.country_name ?? facets.country_name?.length ?? 0;
@@ -32,6 +35,7 @@ function contentsOf(facets) {
 
 /** @param {any} facets of the whole library */
 export function showStart(facets) {
+  byId("run-here")?.toggleAttribute("hidden", !HERE.test(location.hostname));
   byId("nothing").hidden = facets.documents > 0;
   byId("coverage").hidden = facets.documents === 0 || !facets.year?.length;
   if (facets.documents) showContents(contentsOf(facets));

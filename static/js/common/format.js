@@ -117,3 +117,11 @@ export function dayLabel(iso, now = new Date()) {
   if (days <= 7) return t("Previous 7 days");
   return then.toLocaleDateString(locale, { month: "long", year: "numeric" });
 }
+
+/** Say how many answers of a conversation are out of date. */
+export const outdatedText = (number) =>
+  number > 1
+    ? t("{number} answers here rest on reports that were replaced or removed since.", {
+        number,
+      })
+    : t("One answer here rests on a report that was replaced or removed since.");

@@ -223,13 +223,14 @@ const ACTIONS = {
 };
 const act = (action, document) => ACTIONS[action](document);
 /**
- * Show documents in the review, whose script is loaded when it is needed. `focus`: a
- * person has asked for it.
+ * Show documents in the review, whose script is loaded when it is needed.
+ * `following`: what reads the documents behind these; `focus`: a person has asked for
+ * it.
  */
-async function openReview(ids, focus = true) {
+async function openReview(ids, following = null, focus = true) {
   const review = (await import("./review.js")).theReview();
   await review
-    .open(ids, { onSaved: reload, focus })
+    .open(ids, { onSaved: reload, focus, following })
     .catch((error) => showError(byId("list-error"), error));
 }
 
@@ -262,7 +263,7 @@ function noteFinished(ingestion) {
   if (ended.includes(null)) return;
   uploads.clear();
   const ids = ended.flatMap(documentsOf);
-  if (ids.length > 1) openReview(ids, false);
+  if (ids.length > 1) openReview(ids, null, false);
 }
 
 const activity = new Activity({
@@ -282,7 +283,7 @@ wireUndo(async (ids) => {
   const review = (await import("./review.js")).theReview();
   review.refresh(ids);
 });
-wireUpload({ onIngestion: followUpload }).then((types) => {
+wireUpload({ onIngestion: followUpload, onOpen: openById }).then((types) => {
   knownTypes = types;
   suggest();
 });

@@ -150,6 +150,7 @@ function rowOf(document, isPicked) {
 export class DocumentList {
   #filters = new Filters();
   #documents = [];
+  #total = 0;
   #offset = 0;
   #pending = null;
   #timer = 0;
@@ -160,7 +161,7 @@ export class DocumentList {
 
   /**
    * `onAction` gets "open", "edit", "restore" or "delete" and the document, `onReview`
-   * the ids of the selected documents, or of all on the page.
+   * the ids of the selected documents, or of all on the page and what reads on.
    */
   constructor(onAction, onReview) {
     const query = new URLSearchParams(location.search);
@@ -179,7 +180,9 @@ export class DocumentList {
     });
     rows.addEventListener("change", ({ target }) => this.#pick(target));
     byId("review-open").addEventListener("click", () =>
-      onReview(this.#picked.size ? [...this.#picked] : this.#idsOfPage),
+      this.#picked.size
+        ? onReview([...this.#picked])
+        : onReview(this.#idsOfPage, this.#following()),
     );
     rows.addEventListener("click", ({ target }) => {
       const action = target.closest("[data-action]")?.dataset.action;
@@ -236,6 +239,25 @@ export class DocumentList {
     return (this.#facets[field] ?? [])
       .map(({ value }) => value)
       .filter((value) => value !== null && value !== "");
+  }
+
+  /** Return the number of documents in the list, and what reads on behind this page. */
+  #following() {
+    const query = { ...this.#order, limit: LIMIT };
+    let offset = this.#offset + LIMIT;
+    return {
+      total: this.#total,
+      next: async () => {
+        const page = this.#filters.query({ ...query, cursor: offset });
+        const { documents, total } = await getJson(`/api/documents?${page}`);
+        offset += LIMIT;
+        return {
+          ids: documents.map(({ document_id: id }) => id),
+          isLast: offset >= total,
+        };
+      },
+      isLast: offset >= this.#total,
+    };
   }
 
   get #idsOfPage() {
@@ -310,6 +332,7 @@ export class DocumentList {
   #show({ documents, total }, facets) {
     this.#facets = facets;
     this.#documents = documents;
+    this.#total = total;
     this.#filters.offer("country_name", this.values("country_name"));
     this.#filters.offer(
       "year",

@@ -18,7 +18,7 @@ import { scopeValue, originOf } from "../common/states.js";
 import { ORIGINS } from "../upload/preview.js";
 import { comma, count, locale, t, translated } from "../common/words.js";
 
-/** Documents that one request takes, and one review shows. */
+/** Documents that one request takes. */
 const MAX_ROWS = 100;
 const SEPARATOR = "; ";
 /** Fields of which each row of a table may have its own value. */
@@ -217,14 +217,23 @@ const doubtsFirst = (documents) =>
       Number(a.doubts.length + a.alike.length > 0),
   );
 
-const load = async (ids) => {
-  const list = ids.map(encodeURIComponent).join(",");
-  const { documents } = await getJson(`/api/documents/review?ids=${list}`);
-  return documents;
-};
+async function load(ids) {
+  const loaded = [];
+  for (let start = 0; start < ids.length; start += MAX_ROWS) {
+    const list = ids
+      .slice(start, start + MAX_ROWS)
+      .map(encodeURIComponent)
+      .join(",");
+    const { documents } = await getJson(`/api/documents/review?ids=${list}`);
+    loaded.push(...documents);
+  }
+  return loaded;
+}
 
 class Review {
   #rows = [];
+  /** What reads the documents of the list that are not shown yet. */
+  #following = null;
   #onSaved;
   #isSaving = false;
 
@@ -233,6 +242,7 @@ class Review {
     onSubmit(form, () => this.#isSaving || this.#save());
     form.addEventListener("keydown", (event) => this.#move(event));
     byId("review-close").addEventListener("click", () => this.#close());
+    byId("review-more").addEventListener("click", () => this.#showMore());
     byId("review-discard").addEventListener("click", () => this.refresh());
     byId("review-all").addEventListener("change", ({ target }) =>
       this.#select(() => target.checked),
@@ -254,32 +264,49 @@ class Review {
   }
 
   /**
-   * Add documents to the review. `onSaved` is called after each change; `focus`: a
-   * person has asked for it.
+   * Add documents to the review. `onSaved` is called after each change; `following`
+   * reads those behind them in the list; `focus`: a person has asked for it.
    */
-  async open(ids, { onSaved, focus }) {
+  async open(ids, { onSaved, following, focus }) {
     this.#onSaved = onSaved;
-    const known = new Set(this.#rows.map(({ id }) => id));
-    const fresh = ids.filter((id) => !known.has(id));
-    const room = Math.max(0, MAX_ROWS - known.size);
-    const documents = fresh.length ? await load(fresh.slice(0, room)) : [];
-    const onChange = () => this.#show();
-    for (const document of doubtsFirst(documents))
-      this.#rows.push(new Row(document, onChange));
-    byId("review-rows").replaceChildren(...this.#rows.map(({ root }) => root));
+    await this.#add(ids);
+    this.#following = following ?? this.#following;
     byId("review").hidden = false;
     showError(byId("review-error"), null);
     this.#showField();
     this.#show();
-    if (fresh.length > room)
-      showError(byId("review-error"), {
-        message: t("Only {number} documents fit. Review the others afterwards.", {
-          number: MAX_ROWS,
-        }),
-      });
     if (focus) byId("review-title").focus();
     else announce(byId("review-total").textContent);
     byId("review").scrollIntoView({ block: focus ? "start" : "nearest" });
+  }
+
+  async #add(ids) {
+    const known = new Set(this.#rows.map(({ id }) => id));
+    const documents = await load(ids.filter((id) => !known.has(id)));
+    const fresh = doubtsFirst(documents).map(
+      (document) => new Row(document, () => this.#show()),
+    );
+    this.#rows.push(...fresh);
+    byId("review-rows").append(...fresh.map(({ root }) => root));
+    return fresh;
+  }
+
+  /** Show the next documents of the list below those that are shown. */
+  async #showMore() {
+    const button = byId("review-more");
+    button.disabled = true;
+    try {
+      const { ids, isLast } = await this.#following.next();
+      const [first] = await this.#add(ids);
+      this.#following.isLast = isLast;
+      first?.pick.focus();
+      this.#show();
+      announce(byId("review-total").textContent);
+    } catch (error) {
+      showError(byId("review-error"), error);
+    } finally {
+      button.disabled = false;
+    }
   }
 
   /**
@@ -320,7 +347,16 @@ class Review {
 
   #show() {
     const doubtful = this.#rows.filter(({ isDoubtful }) => isDoubtful).length;
-    const parts = [count(this.#rows.length, "document")];
+    const isPart = this.#following && !this.#following.isLast;
+    byId("review-more").hidden = !isPart;
+    const parts = [
+      isPart
+        ? t("{number} of {documents}", {
+            number: this.#rows.length.toLocaleString(locale),
+            documents: count(this.#following.total, "document"),
+          })
+        : count(this.#rows.length, "document"),
+    ];
     if (doubtful)
       parts.push(t("{number} in doubt", { number: doubtful.toLocaleString(locale) }));
     showText(byId("review-total"), parts.join(comma));
@@ -380,7 +416,8 @@ class Review {
   }
 
   async #save() {
-    const rows = this.#changed;
+    // What does not fit into one request waits for the next.
+    const rows = this.#changed.slice(0, MAX_ROWS);
     if (!rows.length) return;
     const documents = rows.map(({ edit }) => edit);
     const box = byId("review-error");
@@ -433,6 +470,7 @@ class Review {
 
   #close() {
     this.#rows = [];
+    this.#following = null;
     byId("review-rows").replaceChildren();
     byId("review").hidden = true;
     byId("list-title").focus();

@@ -25,9 +25,10 @@ import { visible } from "../common/folders.js";
 import { clearErrors, showFormError, showIcon } from "../common/forms.js";
 import { bytes } from "../common/format.js";
 import { foldedDifferences, summaryOf } from "./differences.js";
+import { leaveOutCopies } from "./known.js";
 import { fieldsFor, lookInto, MAX_LOOKED_BYTES, request } from "./preview.js";
 import { sendFiles } from "./sending.js";
-import { count, t, translated } from "../common/words.js";
+import { comma, count, t, translated } from "../common/words.js";
 
 const form = byId("upload-form");
 /** Reports that the dialog names, each with what would be different. */
@@ -38,15 +39,29 @@ const MAX_CONFLICTS = 30;
  */
 let staged = [];
 let sending = null;
+/** One choice after the other is compared with the library and with those before. */
+let noting = Promise.resolve();
+/**
+ * Shows a report of the library.
+ * @type {(id: string) => void}
+ */
+let openReport;
+
+const isAdded = (item) => !item.isLeftOut;
 
 function showStaged() {
-  const documents = count(staged.length, "document");
+  const added = staged.filter(isAdded).length;
+  const documents = count(added, "document");
   byId("staging").hidden = staged.length === 0;
-  byId("staged-title").textContent = t("{documents} to add", { documents });
+  const leftOut = staged.length - added;
+  byId("staged-title").textContent = [
+    t("{documents} to add", { documents }),
+    ...(leftOut ? [t("{number} left out", { number: leftOut })] : []),
+  ].join(comma);
   byId("upload-submit").querySelector("span").textContent = t("Add {documents}", {
     documents,
   });
-  byId("upload-submit").disabled = sending !== null;
+  byId("upload-submit").disabled = sending !== null || added === 0;
   // A single document has these fields of its own.
   byId("upload-fields").hidden = byId("upload-fields").disabled =
     staged.length === 1 && staged[0].isRead !== false;
@@ -75,7 +90,21 @@ function stage(items) {
   for (const item of staged)
     if (item.file?.size > MAX_LOOKED_BYTES) item.isRead = false;
   showStaged();
-  lookInto(staged, showStaged);
+  noteCopies();
+}
+
+/** Look into what is chosen, except for what the library has already. */
+function noteCopies() {
+  noting = noting.then(async () => {
+    await leaveOutCopies(staged, { onOpen: openReport, onChange: noteChoice });
+    noteChoice();
+    if (!staged.every(isAdded)) announce(byId("staged-title").textContent);
+  });
+}
+
+function noteChoice() {
+  showStaged();
+  lookInto(staged.filter(isAdded), showStaged);
 }
 
 function showRefused(refused) {
@@ -148,7 +177,7 @@ function conflictOf({ name, title }, items) {
  * what to do with names it has.
  */
 async function submit(onIngestion, choice = "") {
-  const items = staged;
+  const items = staged.filter(isAdded);
   const fields = [...new FormData(form)]
     .filter(([, value]) => typeof value === "string" && value.trim())
     .map(([name, value]) => [name, String(value).trim()]);
@@ -248,10 +277,12 @@ function wireChoosing() {
 }
 
 /**
- * `onIngestion` gets each ingestion that the server has started. Resolves to the
- * document types that the server knows.
+ * `onIngestion` gets each ingestion that the server has started, `onOpen` the id of a
+ * report that a person wants to see. Resolves to the document types that the server
+ * knows.
  */
-export function wireUpload({ onIngestion }) {
+export function wireUpload({ onIngestion, onOpen }) {
+  openReport = onOpen;
   wireChoosing();
   wireDialog(conflict);
   for (const button of all(conflict, "[data-choice]")) {
@@ -280,12 +311,12 @@ export function wireUpload({ onIngestion }) {
     });
   }
   onSubmit(form, () => {
-    if (!staged.length || sending) return;
-    if (!summaries || staged.length <= form.dataset.askAbove)
-      return void submit(onIngestion);
+    const added = staged.filter(isAdded).length;
+    if (!added || sending) return;
+    if (!summaries || added <= form.dataset.askAbove) return void submit(onIngestion);
     byId("summaries-text").textContent = t(
       "The language model writes a summary of each of these {number} documents, one request for each.",
-      { number: staged.length },
+      { number: added },
     );
     summaries.showModal();
   });

@@ -215,6 +215,11 @@ def test_it_has_a_bound(
     )
 
 
+def outdated_in_list(client: FlaskClient) -> list[int]:
+    rows = client.get(API).get_json()["conversations"]
+    return [row["outdated"] for row in rows]
+
+
 def test_answers_say_when_their_report_was_replaced(
     client: FlaskClient, add_report: AddReport
 ) -> None:
@@ -225,7 +230,9 @@ def test_answers_say_when_their_report_was_replaced(
     assert edited.status_code == 200
     # The same passages under another title are no other report.
     assert client.get(path).get_json()["outdated"] == []
+    assert outdated_in_list(client) == [0]
     add_report(f"{KENYA_2023}\n\nIt was revised.", "kenya-2023")
+    assert outdated_in_list(client) == [1]
     (outdated,) = client.get(path).get_json()["outdated"]
     assert outdated["message_id"] == said["message_id"]
     assert outdated["question"] == GROWTH

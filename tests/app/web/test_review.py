@@ -1,5 +1,6 @@
 """Several reports reviewed and changed together, over HTTP."""
 
+from hashlib import sha256
 from typing import Any, get_args
 
 import pytest
@@ -54,6 +55,18 @@ def review(client: FlaskClient, *ids: str) -> list[dict[str, Any]]:
     answer = client.get(f"/api/documents/review?ids={','.join(ids)}").get_json()
     documents: list[dict[str, Any]] = answer["documents"]
     return documents
+
+
+def test_a_file_of_the_library_is_known_by_its_digest(
+    app: Flask, client: FlaskClient, pair: tuple[str, str]
+) -> None:
+    dry, _ = pair
+    digests = [sha256(text.encode()).hexdigest() for text in (DRY, f"{DRY} ")]
+    path = f"/api/documents/known?digests={','.join(digests)},"
+    expected = {"digest": digests[0], "document_id": dry, "title": "Prices"}
+    assert client.get(path).get_json() == {"documents": [expected]}
+    limited = key_client(app, "read", filters={"country_name": ["Kenya"]})
+    assert limited.get(path).get_json() == {"documents": []}
 
 
 class TestEdits:
