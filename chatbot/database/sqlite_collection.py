@@ -203,15 +203,15 @@ class SqliteCollection:
     def replace_many(self, documents: Sequence[Json]) -> int:
         """Upsert documents; return how many there were before."""
         rows = [sql.to_row(document) for document in documents]
-        text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACEMENTS}"
-        ids = [document["_id"] for document in documents]
-        condition, values = sql.where({"_id": {"$in": ids}})
-        count = f"SELECT count(*) FROM {self._table} WHERE {condition}"
+        add = f"{self._insert} ON CONFLICT (_id) DO NOTHING"
+        put = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACEMENTS}"
 
         def run(db: sqlite3.Connection) -> int:
-            (existing,) = db.execute(count, values).fetchone()
-            db.executemany(text, rows)
-            return int(existing)
+            # Nearly always all are new, so that nothing else is done.
+            existing = len(rows) - db.executemany(add, rows).rowcount
+            if existing:
+                db.executemany(put, rows)
+            return existing
 
         return self._write(run)
 

@@ -9,6 +9,7 @@ head.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -120,6 +121,20 @@ def figure_years(text: str) -> tuple[int, ...]:
                     int(match["year"]) for match in _SENTENCE_YEAR.finditer(sentence)
                 }
     return tuple(sorted(every_year, reverse=True))
+
+
+def may_state_years(text: str, cells: Iterable[Stated]) -> bool:
+    """Return whether a text with these cells of a table may give figures another year
+    than theirs: besides their values it has a number that is a year.
+    """
+    numbers = Counter(_ANY_YEAR.findall(unify_signs(text)))
+    years = set[int]()
+    for figure in cells:
+        years |= figure.years
+        numbers.subtract(_ANY_YEAR.findall(unify_signs(figure.text)))
+    return any(
+        count > 0 and int(number) not in years for number, count in numbers.items()
+    )
 
 
 def figures_of(

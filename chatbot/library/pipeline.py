@@ -39,7 +39,7 @@ from ..domain.protocols import Chunker, Passages
 from ..domain.scope import Value
 from ..domain.tables import Texts
 from ..language.countries import country_code
-from ..language.reported_figures import figure_years
+from ..language.reported_figures import figure_years, may_state_years
 from .control import JobControl, lease
 from .derived import NONE, Summary
 from .description import language_notes
@@ -348,16 +348,18 @@ class Ingestor(VersionWriter):
             document, version=version, collection=collection, check=check
         )
         chunks = with_zones(chunks, document.sections)
-        texts = [chunk.text for chunk in chunks]
+        # The text of a table's passage is read where its cells leave years to it.
+        texts = [
+            chunk.text
+            for chunk in chunks
+            if may_state_years(chunk.text, chunk.statements or ())
+        ]
         cancel = control and control.cancel
-        years = zip(
-            chunks,
-            self.read_texts(figure_years, texts, document.name, cancel),
-            strict=True,
-        )
+        read = self.read_texts(figure_years, texts, document.name, cancel)
+        years = dict(zip(texts, read, strict=True))
         chunks = [
-            replace(chunk, figure_years=_all_years(given, chunk))
-            for chunk, given in years
+            replace(chunk, figure_years=_all_years(years.get(chunk.text, ()), chunk))
+            for chunk in chunks
         ]
         if not chunks:
             raise errors.LoadError(f"{document.name}: no text was found in it.")

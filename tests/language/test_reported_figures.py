@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from chatbot.language.reported_figures import figure_years, figures_of, stated
+from chatbot.domain.tables import Stated
+from chatbot.language.reported_figures import (
+    figure_years,
+    figures_of,
+    may_state_years,
+    stated,
+)
 from tests.checking.conftest import chunk
 from tests.data import cases
 
@@ -61,3 +67,28 @@ def test_a_column_of_values_is_no_name(
     assert [
         figure.indicator for figure in figures_of(chunk(0, text, section=section))
     ] == indicators
+
+
+def cell(text: str, *years: int) -> Stated:
+    return Stated("Sales", "", Decimal(text), "", text, frozenset(years))
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "expected"),
+    [
+        ("Name: Alpha; Sales: 1950; Costs: 2010.5", ("1950", "2010.5"), False),
+        ("Name: Alpha; Sales: 1950; Built: 1950", ("1950",), True),
+        ("Name: Alpha; Sales: 7; Note: 5% (2018 est.)", ("7",), True),
+        ("Name: Alpha; Sales: 7", ("7",), False),
+        ("Alpha had 7 in 2018.", (), True),
+    ],
+)
+def test_a_cell_whose_value_looks_like_a_year_leaves_no_year_to_the_text(
+    text: str, cells: tuple[str, ...], expected: bool
+) -> None:
+    assert may_state_years(text, map(cell, cells)) is expected
+
+
+def test_the_text_need_not_say_again_of_which_years_the_cells_are() -> None:
+    assert not may_state_years("Year: 2021; Sales: 7", [cell("7", 2021)])
+    assert may_state_years("Year: 2021; Sales: 7; Seen: 2022", [cell("7", 2021)])

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar
@@ -598,7 +599,11 @@ class FigureRepository(FigureReader):
             **chunk.metadata,
             "document_name": chunk.document_name,
         }
+        document_part = chunk.document_id[:12]
         for number, figure in enumerate(figures_of(chunk, statements)):
+            indicator, indicator_key, heading_key = _keys_of(
+                figure.heading, figure.label
+            )
             row: Json = {
                 "_id": f"{chunk.id}#{number:04d}",
                 **fields_of_chunk,
@@ -608,25 +613,34 @@ class FigureRepository(FigureReader):
                 "unit": figure.unit,
                 "text": figure.text,
                 "estimate": figure.estimate,
-                "heading_key": figure.heading.casefold(),
+                "heading_key": heading_key,
                 "series": _joined(figure.heading, figure.label, figure.subject),
                 "value": str(figure.value),
                 "of_year": figure.year,
             }
-            indicator = indicator_name(figure.heading, figure.label)
             key = (figure.subject, indicator, figure.year, figure.text)
             if key not in seen:
                 seen.add(key)
                 edition = "" if figure.edition is None else str(figure.edition)
                 row["place"] = _joined(
-                    f"{indicator.casefold()}: ",
+                    indicator_key,
                     figure.subject,
                     f"{figure.year or 0:04d}",
                     edition,
                     # Tells figures of different reports and passages apart.
-                    f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}",
+                    f"{document_part}{chunk.ordinal:05d}{number:03d}",
                 )
             yield row
+
+
+# A column of a table has one heading and label for all of its rows.
+@lru_cache(4096)
+def _keys_of(heading: str, label: str) -> tuple[str, str, str]:
+    """Return the indicator of figures, its beginning of a ``place``, and the key of
+    their heading.
+    """
+    indicator = indicator_name(heading, label)
+    return indicator, f"{indicator.casefold()}: ", heading.casefold()
 
 
 def _texts(rows: Iterable[Json]) -> dict[StatementKey, str]:
