@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..checking.wording import normalise, strip_marks, without_numbers
-from ..database.core import Json, bookkeeping
+from ..database.core import BOOKKEEPING_SECONDS, Json, bookkeeping
 from ..database.events import event_fields
 from ..database.failures import FULL, UNWRITABLE
 from ..database.limits import made_by
@@ -252,7 +252,7 @@ class _Keeper:
         if not answer.answered:
             row |= event_fields("question.unanswered")
         try:
-            with bookkeeping(SAVE_SECONDS):
+            with bookkeeping(self._patience(owner)):
                 added = self._conversations.add(
                     place.conversation_id,
                     [message, row],
@@ -266,6 +266,15 @@ class _Keeper:
             answer = _not_kept(answer, error, question)
             return Saved(answer, place.conversation_id, None, sums)
         return Saved(answer, added.conversation_id, added.message_id, added.sums)
+
+    def _patience(self, owner: str) -> float:
+        """Return how many seconds the finished answer may wait to be saved."""
+        begins = self._place.conversation_id is None
+        if begins and not owner and self._conversations.embedded:
+            # Nobody has this conversation yet, and another program may write to the
+            # file for long.
+            return BOOKKEEPING_SECONDS
+        return SAVE_SECONDS
 
 
 def answer_json(

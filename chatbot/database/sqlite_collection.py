@@ -52,7 +52,7 @@ class Writer(OpenConnection):
         self._seconds = self._busy_seconds = seconds
         self._lock = threading.Lock()
         self._is_blocked = False
-        """Another process has written for longer than the last thread waited."""
+        """Others have written for longer than the last thread waited."""
 
     @contextmanager
     def turn(self) -> Iterator[sqlite3.Connection]:
@@ -60,6 +60,8 @@ class Writer(OpenConnection):
         long.
         """
         if not self._lock.acquire(timeout=self._patience()):
+            # The thread whose turn it is may itself wait for another process.
+            self._is_blocked = True
             busy = sqlite3.OperationalError("database is locked by another thread")
             busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
             raise busy

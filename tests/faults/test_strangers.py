@@ -12,6 +12,8 @@ import re
 import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +24,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.black_box import FINISHED, Server, pdf_of
+from chatbot.answering.conversation import NOT_KEPT, SAVE_SECONDS
 from tests.app.cli.processes import address, started
 from tests.app.web.knowledge import form
 from tests.data import cases
@@ -29,6 +32,13 @@ from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 
 CASES = cases(__file__)
 QUESTION = {"query": "What is the population of Kenya?"}
+HOLD_LOCK = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.read()
+"""
 SLOW_PDF = pdf_of(b"1 0 0 1 0 0 cm " * 900_000, 9)
 
 
@@ -184,6 +194,30 @@ def test_reads_do_not_wait_for_another_program_that_writes(server: Server) -> No
             for key in keys
         ]
     assert (answers, time.monotonic() - began < 3.0) == ([200] * 4, True)
+
+
+def test_a_stranger_s_answer_does_not_wait_for_another_process_that_writes(
+    server: Server,
+) -> None:
+    (file,) = Path(server.environment["DATA_DIR"]).glob("*.sqlite")
+    ask = lambda query: server.send("POST", "/query", {"query": query})  # noqa: E731
+    assert ask("Where is plugh?")[1]["conversation_id"]
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD_LOCK, file],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        began = time.monotonic()
+        status, answer = ask("Where else is plugh?")[:2]
+        took = time.monotonic() - began
+        other.communicate()
+    assert (status, took < SAVE_SECONDS) == (200, True)
+    assert answer["response"]
+    (note,) = [step for step in answer["trace"]["path"] if step["name"] == "save"]
+    assert (answer["conversation_id"], note["detail"]) == (None, NOT_KEPT)
+    assert ask("Where is plugh now?")[1]["conversation_id"]
 
 
 def test_questions_are_answered_while_a_wide_table_is_read_in_a_process_of_its_own(

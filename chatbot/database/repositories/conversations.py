@@ -97,6 +97,7 @@ class ConversationRepository:
         self._messages = database["messages"]
         self._events = database["message_events"]
         self._feedback = database["feedback"]
+        self.embedded = database.embedded
 
     def exists(self, conversation_id: str, owner: str = "") -> bool:
         """Return whether this owner can continue the conversation. Nobody asks in a
