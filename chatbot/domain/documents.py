@@ -41,6 +41,17 @@ ATTACHMENTS = "attachments"
 """The `Chunk.collection` of attachments, which are in no collection."""
 
 
+def overview_line(title: str, metadata: Mapping[str, Value]) -> str:
+    """Return the first line of a summary that no model writes."""
+    about = [
+        str(metadata[name]) for name in ("country_name", "year") if name in metadata
+    ]
+    named = ""
+    if about:
+        named = f" ({', '.join(about)})"
+    return f"{title}{named}{OVERVIEW}"
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A run of text under one heading path, on one page. ``start`` = offset in the

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..domain import Chunk, Context, Document, Message, Prompt, Section
 from ..domain.cancellation import Cancellation
-from ..domain.documents import OVERVIEW, SECTION_SEPARATOR, document_text
+from ..domain.documents import SECTION_SEPARATOR, document_text, overview_line
 from ..domain.errors import InvalidRequestError
 from ..domain.figures import GlossaryEntry
 from ..domain.formulas import read_formula
@@ -53,21 +53,13 @@ def extractive_summary(document: Document) -> str:
     """Return the subject of a report and the beginnings of its chapters, without a
     model; "" if it has neither a description nor a chapter that begins with a sentence.
     """
-    about = [
-        str(document.metadata[name])
-        for name in ("country_name", "year")
-        if name in document.metadata
-    ]
-    named = ""
-    if about:
-        named = f" ({', '.join(about)})"
-    head = f"{document.title}{named}{OVERVIEW}"
+    head = overview_line(document.title, document.metadata)
     table = _table_line(document)
     if table:
         lines = [line for line in (head, document.description, table) if line]
         return "\n".join(lines)[:MAX_CHARACTERS]
-    beginnings = [document.description, *_chapter_beginnings(document.sections)]
-    substance = [part for part in beginnings if part]
+    beginnings = _chapter_beginnings(document.sections)
+    substance = list(filter(None, [document.description, *beginnings]))
     if not substance:
         return ""
     kept: list[str] = []

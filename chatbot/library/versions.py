@@ -34,7 +34,7 @@ from ..database.repositories.figures import (
 )
 from ..domain import Cancellation, Chunk, DocumentRecord, Scope, Vector, errors
 from ..domain.differences import TextDifferences
-from ..domain.documents import Deletion, HeadingCounts, Matrix, Part
+from ..domain.documents import Deletion, HeadingCounts, Matrix, Part, overview_line
 from ..domain.protocols import Embedder, LateStore, Store
 from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..domain.tables import Stated
@@ -592,9 +592,7 @@ class VersionWriter:
         if "labels" in stated:
             labels = tuple(stated["labels"] or ())
         description = stated.get("description", old.description) or ""
-        parts: list[Mapping[str, Value]] = [metadata]
-        for part in old.several:
-            parts.append(part.metadata)
+        parts = [metadata, *(part.metadata for part in old.several)]
         collection = self.collection_of(parts, overrides.get("collection"))
         if collection != old.collection and old.collection not in self.collections[:2]:
             collection = old.collection  # of an older setting
@@ -658,6 +656,8 @@ class VersionWriter:
             self._swap(edited, old)
             return
         chunks = []
+        before = overview_line(old.title, old.metadata)
+        after = overview_line(edited.title, edited.metadata)
         for chunk in self.store.stored(old.id)[0]:
             if Chunk.version_of(chunk.id)[1] == old.version:
                 # A table's row keeps the metadata that differs from its document's.
@@ -665,12 +665,16 @@ class VersionWriter:
                 for name, value in chunk.metadata.items():
                     if old.metadata.get(name) != value:
                         metadata[name] = value
+                text = chunk.text
+                if chunk.is_summary:
+                    text = text.replace(before, after, 1)
                 id = Chunk.make_id(old.id, edited.version, chunk.ordinal)
                 chunks.append(
                     replace(
                         chunk,
                         id=id,
                         title=edited.title,
+                        text=text,
                         document_name=edited.title,
                         labels=edited.labels,
                         description=edited.description,

@@ -146,3 +146,16 @@ def test_a_whole_table_is_the_summary_that_counts_its_rows(
     hits, sentences = of_whole_report(record, services.runtime.store, WORDS, top_k=2)
     assert "2 rows" in hits[0].chunk.text
     assert (len(hits), sentences) == (2, [])
+
+
+def test_an_edit_changes_what_the_summary_calls_its_report(
+    services: Services, add: Add
+) -> None:
+    add(f"# Survey of 2000\n{REPORT}")
+    (record,) = services.storage.documents.all()
+    service = services.ingesting.service
+    service.edit(record.id, {"title": "Survey", "year": 2024})
+    (record,) = services.storage.documents.all()
+    last = services.runtime.store.get(record.chunk_ids())[-1]
+    assert last.is_summary
+    assert last.text.startswith("Survey (2024): an overview of the report.\n")

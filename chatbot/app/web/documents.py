@@ -216,21 +216,18 @@ def review_documents(query: ReviewQuery) -> Json:
     the caller does not see are left out.
     """
     mine = library()
-    records = []
-    for document_id in dict.fromkeys(query.ids):
-        record = mine.reader.documents.get(document_id)
-        if record is not None:
-            records.append(record)
+    reports = mine.reader.documents.index().records
+    records = [reports[id] for id in dict.fromkeys(query.ids) if id in reports]
     rows = [_review_row(reviewed) for reviewed in Review(mine).reports(records)]
     return {"documents": rows}
 
 
 def _review_row(reviewed: ReviewedReport) -> ReviewRow:
-    others = []
-    for record in reviewed.alike:
-        source = shown_source(record.source)
-        others.append(NamedReport(record.id, record.title, source))
-    return ReviewRow(_shown(reviewed.record), reviewed.doubts, tuple(others))
+    others = tuple(
+        NamedReport(record.id, record.title, shown_source(record.source))
+        for record in reviewed.alike
+    )
+    return ReviewRow(_shown(reviewed.record), reviewed.doubts, others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,12 +257,14 @@ class KnownQuery(Query):
 )
 def list_known_files(query: KnownQuery) -> Json:
     """List the reports that are exactly one of these files, before it is sent again."""
-    known = []
-    for record in library().reader.documents.all():
-        digest = record.digest
-        if digest and digest in query.digests and record.status == "ready":
-            known.append(KnownFile(digest, record.id, record.title))
-    return {"documents": known}
+    known = set(filter(None, query.digests))
+    return {
+        "documents": [
+            KnownFile(record.digest, record.id, record.title)
+            for record in library().reader.documents.all()
+            if record.digest in known and record.status == "ready"
+        ]
+    }
 
 
 @documents.get("/api/documents/<document_id>", need="read")
@@ -415,8 +414,7 @@ def count_quotations(document_id: str) -> Json:
     """
     mine = library()
     record = mine.own_deleted(document_id) or mine.own_record(document_id)
-    quoting = services().storage.conversations.quoting([record.id])
-    return {"conversations": quoting[record.id]}
+    return {"conversations": services().storage.conversations.quoting()[record.id]}
 
 
 @documents.post(

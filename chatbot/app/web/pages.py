@@ -203,14 +203,14 @@ def _has_reports() -> bool:
 @pages.get("/documents", about=PAGE)
 def documents() -> Response:
     """Show the page of the knowledge base."""
-    most = f"{services().settings.max_upload_mb} MB"
-    offered = {
-        "suffixes": (*suffixes(), ARCHIVE),
-        "most": most,
-        "ask_above": services().ingesting.ask_above,
-        "bin_days": services().settings.bin_days,
-    }
-    return with_owner(make_response(render_template("documents.html", **offered)))
+    page = render_template(
+        "documents.html",
+        suffixes=(*suffixes(), ARCHIVE),
+        most=f"{services().settings.max_upload_mb} MB",
+        ask_above=services().ingesting.ask_above,
+        bin_days=services().settings.bin_days,
+    )
+    return with_owner(make_response(page))
 
 
 @assets.app_template_global("_")

@@ -2,7 +2,7 @@
 import { rateDown } from "./after.js";
 import { sourceItem } from "./citations.js";
 import { store } from "./store.js";
-import { getJson } from "../common/api.js";
+import { at, getJson } from "../common/api.js";
 import { announceNow, element } from "../common/dom.js";
 import { comma, t } from "../common/words.js";
 
@@ -71,6 +71,13 @@ function withoutEarlier(question, { scope }) {
     withoutEarlier: fields,
   };
 }
+
+const addReport = (country) =>
+  element("a", {
+    className: "further-question way-on",
+    href: at("/documents"),
+    text: t("Add a report on {country}", { country }),
+  });
 
 function tellOwner(messageId) {
   const button = wayOn(t("Tell who runs this"), async () => {
@@ -157,6 +164,9 @@ export async function showWaysOn(next, turn, answer) {
   const buttons = questions.map(({ text, ...asked }) =>
     wayOn(text, () => store.emit("ask", { filters, page, ...asked })),
   );
+  const country = missingCountry(question, answer);
+  if (country && document.body.dataset.may?.split(" ").includes("write"))
+    buttons.push(addReport(country));
   if (messageId) buttons.push(tellOwner(messageId));
   const passages = nearestPassages(answer);
   if (!buttons.length && !passages) return;
