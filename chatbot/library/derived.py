@@ -59,7 +59,7 @@ def extractive_summary(document: Document) -> str:
         lines = [line for line in (head, document.description, table) if line]
         return "\n".join(lines)[:MAX_CHARACTERS]
     beginnings = _chapter_beginnings(document.sections)
-    substance = list(filter(None, [document.description, *beginnings]))
+    substance = [part for part in (document.description, *beginnings) if part]
     if not substance:
         return ""
     kept: list[str] = []

@@ -1,5 +1,6 @@
 """Collecting and returning: a brief, answers whose reports were replaced, and keys."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,6 +92,11 @@ def test_an_answer_says_that_its_report_was_replaced(
         "Replaced since: Somalia"
     )
     expect(item(page, GROWTH).locator(".outdated")).to_have_count(0)
+    marked = page.locator("#conversation-list a", has=page.locator(".outdated-mark"))
+    expect(marked).to_have_count(1)
+    expect(marked).to_have_accessible_name(
+        re.compile("One answer here rests on a report that was replaced")
+    )
     note.get_by_role("button", name="Ask again").click()
     expect(page.locator(".turn .question").nth(2)).to_have_text(RANKS)
     expect(page.locator(".answer-footer").last).to_be_visible()

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
+from chatbot.library.derived import read_glossary
 from tests.app.web.live import address, application
 from tests.browser.conftest import Watched
 from tests.conftest import ingest_file, small_settings
@@ -128,6 +129,33 @@ def test_each_example_is_answered_as_if_asked_first(page: Page, app: Flask) -> N
             assert after["response"] == alone["response"]
     cards.first.click()
     expect(page.locator(".card-value").last).to_be_visible()
+
+
+LOCAL = [
+    ("es", "Población: ¿cuál es la cifra de "),
+    ("fr", "Population : quel est le chiffre pour "),
+    ("pt", "População: qual é o valor para "),
+    ("ar", "ما قيمة سكان في "),
+]
+
+
+@pytest.mark.parametrize(("language", "begin"), LOCAL)
+def test_examples_are_asked_in_the_language_of_the_page(
+    page: Page, app: Flask, language: str, begin: str
+) -> None:
+    services: Services = app.extensions["services"]
+    terms = SAMPLE_DATA / "glossary.csv"
+    services.storage.glossary.put("", read_glossary(terms), replace_all=True)
+    page.context.add_cookies([{"name": "language", "value": language, "url": page.url}])
+    page.reload()
+    cards = page.locator("#examples [data-indicator]")
+    expect(cards.first).to_have_attribute("data-example", re.compile(f"^{begin}"))
+    expect(cards.locator("[lang=en]")).to_have_count(0)
+    for card in cards.all():
+        asked = {"query": card.get_attribute("data-example"), "language": language}
+        answer = app.test_client().post("/query", json=asked).get_json()
+        assert answer["card"]["indicators"] == [card.get_attribute("data-indicator")]
+    page.context.clear_cookies()
 
 
 def test_the_same_question_is_asked_of_each_document_of_a_scope(

@@ -68,6 +68,26 @@ def test_no_rule_of_the_layout_is_broken(
     assert broken == {}
 
 
+def test_the_way_to_the_end_lies_over_nothing(
+    stage: PictureStage, language: str
+) -> None:
+    """It stands in the box of the question, which has room for it."""
+    page = stage.page
+    is_touched = page.evaluate("matchMedia('(pointer: coarse)').matches")
+    stage.show(View(language, 390 if is_touched else 1280, "none"))
+    page.evaluate("scrollTo(0, 0)")
+    expect(page.locator("#to-end")).to_be_visible()
+    inside = page.evaluate(
+        """() => {
+          const arrow = document.querySelector("#to-end").getBoundingClientRect();
+          const box = document.querySelector("#ask-form").getBoundingClientRect();
+          return arrow.top >= box.top && arrow.bottom <= box.bottom;
+        }"""
+    )
+    assert inside
+    assert broken_rules(page) == []
+
+
 def test_rules_find_what_the_old_layout_broke(stage: PictureStage) -> None:
     """Letters of a control below each other, and what is wider than the page."""
     if stage.page.evaluate("matchMedia('(pointer: coarse)').matches"):

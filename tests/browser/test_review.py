@@ -10,6 +10,7 @@ from playwright.sync_api import (
     FilePayload,
     Locator,
     Page,
+    Request,
     expect,
 )
 
@@ -250,3 +251,59 @@ def test_nothing_is_wrong_with_the_review_for_a_screen_reader(
             other.locator("#review-open").click()
             expect(other.locator("#review-rows tr")).to_have_count(2)
             assert problems_of(other) == []
+
+
+def test_files_that_are_there_already_are_left_out_before_anything_is_sent(
+    page: Page, app: Flask
+) -> None:
+    known, other = reports(2)
+    added(app.test_client(), (known["name"], known["buffer"].decode()))
+    sent: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.method == "POST":
+            sent.append(request.url)
+
+    page.on("request", note)
+    copy = {**known, "name": "copy.md"}
+    twin = {**other, "name": "twin.md"}
+    page.locator("#file-input").set_input_files([copy, other, twin])  # type: ignore[list-item]
+    copies = page.locator(".staged-copy")
+    expect(copies).to_have_count(2)
+    expect(copies.nth(0)).to_contain_text("in the library as Wells of village 0, 2001")
+    expect(copies.nth(1)).to_contain_text(f"the same file as {other['name']}")
+    expect(page.locator("#staged-title")).to_have_text("1 document to add, 2 left out")
+    expect(page.locator(".staged-fields:visible")).to_have_count(1)
+    assert len(sent) == 1  # the look into the one that is new
+    assert problems_of(page) == []
+    copies.nth(0).get_by_role("button").click()
+    expect(page.locator("#document-title")).to_have_text("Wells of village 0, 2001")
+    page.keyboard.press("Escape")
+    copies.nth(1).get_by_label("Add it anyway").check()
+    expect(page.locator("#upload-submit")).to_have_text("Add 2 documents")
+    expect(page.locator(".staged-fields:visible")).to_have_count(2)
+    page.locator("#upload-submit").click()
+    expect(page.locator("#rows tr")).to_have_count(3, timeout=SLOW)
+
+
+def test_without_a_secure_context_files_are_added_as_ever(page: Page) -> None:
+    page.add_init_script("delete Crypto.prototype.subtle")
+    page.reload()
+    known, _ = reports(2)
+    page.locator("#file-input").set_input_files([known, {**known, "name": "copy.md"}])  # type: ignore[list-item]
+    expect(page.locator(".staged-fields:visible")).to_have_count(2)
+    expect(page.locator(".staged-copy")).to_have_count(0)
+    expect(page.locator("#staged-title")).to_have_text("2 documents to add")
+
+
+def test_the_review_reads_on_behind_the_first_page(page: Page, app: Flask) -> None:
+    files = [(one["name"], one["buffer"].decode()) for one in reports(53)]
+    added(app.test_client(), *files)
+    page.reload()
+    expect(page.locator("#rows tr")).to_have_count(50)
+    page.locator("#review-open").click()
+    expect(page.locator("#review-total")).to_have_text("50 of 53 documents")
+    page.locator("#review-more").click()
+    expect(page.locator("#review-rows tr")).to_have_count(53)
+    expect(page.locator("#review-total")).to_have_text("53 documents")
+    expect(page.locator("#review-more")).to_be_hidden()

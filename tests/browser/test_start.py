@@ -55,6 +55,23 @@ def page(launched: Browser, address: str) -> Iterator[Page]:
         assert [problem for problem in problems if "400" not in problem] == []
 
 
+def test_without_run_by_only_ones_own_machine_is_named(
+    launched: Browser, tmp_path: Path
+) -> None:
+    with (
+        application(small_settings(tmp_path)) as made,
+        served(made) as port,
+        watched(launched) as (page, problems),
+    ):
+        page.goto(f"http://127.0.0.1:{port}")
+        line = page.locator("#run-here")
+        expect(line).to_have_text(
+            "Runs on this machine and answers only requests from it."
+        )
+        expect(line).to_be_visible()
+        assert problems == []
+
+
 def test_what_there_is_makes_the_examples_and_chooses_the_scope(page: Page) -> None:
     titles = [f"{country}: Country Report {year}" for country, year in REPORTS]
     expect(page.locator("#examples .example")).to_have_text(

@@ -257,7 +257,7 @@ class KnownQuery(Query):
 )
 def list_known_files(query: KnownQuery) -> Json:
     """List the reports that are exactly one of these files, before it is sent again."""
-    known = set(filter(None, query.digests))
+    known = {digest for digest in query.digests if digest}
     return {
         "documents": [
             KnownFile(record.digest, record.id, record.title)
