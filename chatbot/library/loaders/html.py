@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from colorsys import hls_to_rgb
+from itertools import chain
 from pathlib import Path
 
 from lxml import etree
@@ -15,7 +16,7 @@ from lxml.html import HtmlElement, HTMLParser
 
 from ...domain import Loaded
 from ...domain.documents import lay_out
-from ...domain.errors import LoadError
+from ...domain.errors import LoadError, read_table
 from . import Fit, Sample
 from .html_metadata import publication_properties
 from .html_outline import NEVER_CONTENT, HtmlReader, main_part
@@ -203,50 +204,41 @@ Style = dict[str, str]
 """CSS properties by name, in lower case. "" as a background: unknown."""
 Color = tuple[int, ...] | str
 """Red, green and blue, or a name that is only equal to itself."""
-_NAMED = {
-    "white": (255, 255, 255),
-    "snow": (255, 250, 250),
-    "ivory": (255, 255, 240),
-    "ghostwhite": (248, 248, 255),
-    "whitesmoke": (245, 245, 245),
-    "floralwhite": (255, 250, 240),
-    "azure": (240, 255, 255),
-    "black": (0, 0, 0),
-}
+_NAMES = read_table(__package__, "hidden")
+_NAMED = {name: tuple(parts) for name, parts in _NAMES["colors"].items()}
+_PIXELS = _NAMES["pixels"]
+_PROPERTIES = _NAMES["properties"]
+_KNOWN = frozenset(chain.from_iterable(_PROPERTIES.values()))
 _COLOR = re.compile(r"#[0-9a-f]{3,8}\b|(?:rgb|hsl)a?\([^()]{1,60}\)|\b[a-z]+\b")
+_WHITE = re.compile(
+    r"(?:ok(?:lch|lab)\(\s*(?:1(?:\.0*)?|0?\.9[89]\d*|(?:9[89]|100)(?:\.\d+)?%)\s"
+    r"|\bl(?:ch|ab)\(\s*(?:9[89]|100)(?:\.\d+)?%?\s|hwb\(\S+ (?:9[89]|100)%"
+    r"|color\([\w-]+(?: (?:1|0?\.9[89]\d*|(?:9[89]|100)%)(?:\.0*)?){3}"
+    r"|color-mix\([^(),]*, ?white\b[^(),]*, ?white\b)[^()/]*\)"
+)
+_CLEAR = re.compile(
+    r"transparent|#(?:[0-9a-f]{3}0|[0-9a-f]{6}0[0-9a-f])"
+    r"|(?:[^/]*/|(?:rgb|hsl)a?\((?:[^,]*,){3})\s*"
+    r"(?:0?\.0[0-4]\d*|0(?:\.0*)?|[0-4](?:\.\d+)?%)\s*\)"
+)
+"""Colours through which everything is seen, or nearly so."""
 _COLOR_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(%?)")
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))\s*(px|pt|em|rem|ex|ch|vw|vh|%|)")
-_PIXELS = {
-    "px": 1.0,
-    "pt": 1.33,
-    "em": 16.0,
-    "rem": 16.0,
-    "ex": 8.0,
-    "ch": 8.0,
-    "vw": 12.0,
-    "vh": 8.0,
-    "%": 0.16,
-}
 _MIN_FONT_PIXELS = 1.5
 _OPACITY = re.compile(r"opacity\(\s*([\d.]+%?)")
 _ESCAPE = re.compile(r"\\([0-9a-f]{1,6})\s?|\\(.)")
-_OFFSETS = (
-    "left",
-    "top",
-    "right",
-    "bottom",
-    "text-indent",
-    "margin-left",
-    "margin-top",
-)
-_SIZES = ("width", "height", "max-width", "max-height")
 _CLIPPED = re.compile(
     r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0|scale[xy]?\(\s*0\s*[,)]"
-    r"|rotate[xy]\(\s*-?90deg|\b[xy] -?90deg"
+    r"|rotate[xy]\(\s*-?90deg|\b[xy] -?90deg|matrix\(\s*0"
+    r"|polygon\(\s*0 0\s*\)|path\(.m0 0 ?z?.\)|ellipse\(\s*0|blur\(\s*(?:[2-9]\d|\d{3})"
     # A mask through which nothing is seen.
     r"|gradient\((?:\s*(?:transparent|#0000(?:0000)?|rgba\([^()]*[,/] *0\))"
     r"[^,()]*(?:,|(?=\))))+\)"
 )
+_FAR_BEFORE = re.compile(r"-(?:[4-9]\d\d|\d{4,})")
+_FAR_BEYOND = re.compile(r"(?:[2-9]\d\d|\d{4,})(?:v[wh]|%)")
+_PLACED = re.compile(r"left|top|right|bottom|inset.*|clip")
+"""Properties that only count for an element with a position."""
 _MOVED = re.compile(r"translate(?:x|y|3d)?\(([^()]*)\)")
 _APPLIED = re.compile(
     r"@layer\b.*|@supports\b(?! ?not).*"
@@ -258,39 +250,6 @@ _APPLIED = re.compile(
 do not.
 """
 _SIMPLE_SELECTOR = re.compile(r"[\w*-]*(?:[.#][\w-]+)?")
-_CLIPS = (
-    "clip",
-    "clip-path",
-    "transform",
-    "rotate",
-    "mask",
-    "mask-image",
-    "-webkit-mask",
-    "-webkit-mask-image",
-)
-_PROPERTIES = {
-    "color",
-    "-webkit-text-fill-color",
-    "background",
-    "background-color",
-    "background-image",
-    "font",
-    "font-size",
-    "visibility",
-    "display",
-    "opacity",
-    "translate",
-    "scale",
-    "inset",
-    "overflow",
-    "content-visibility",
-    "filter",
-    "letter-spacing",
-    "zoom",
-    *_CLIPS,
-    *_OFFSETS,
-    *_SIZES,
-}
 
 
 def drop_hidden(page: HtmlElement) -> None:
@@ -347,11 +306,11 @@ def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
 
 def _is_switched_off(declared: Mapping[str, str]) -> bool:
     """Return whether an element is not drawn, or nearly transparent or of no size."""
-    if declared.get("display") == "none":
+    if declared.get("display") in {"none", "table-column", "table-column-group"}:
         return True
     if declared.get("content-visibility") == "hidden":
         return True
-    shares = [declared.get(name, "1") for name in ("opacity", "zoom", "scale")]
+    shares = [declared.get(name, "1") for name in _PROPERTIES["shares"]]
     shares += _OPACITY.findall(declared.get("filter", ""))
     return any(_share(value) <= 0.05 for value in shares)
 
@@ -362,26 +321,33 @@ def _is_moved_away(declared: Mapping[str, str]) -> bool:
     """
     if _pixels(declared.get("letter-spacing", "")) <= -6.0:
         return True
-    if _pixels(declared.get("right", "")) >= 5_000.0:
-        return True
-    moves = [declared.get(name, "") for name in _OFFSETS]
+    ends = [declared.get(name, "") for name in _PROPERTIES["ends"]]
+    moves: list[str] = []
+    for name in _PROPERTIES["offsets"]:
+        # Below and on the right a page can be scrolled to.
+        top, *sides = declared.get(name, "").split(" ")
+        moves += [top, *sides[2:]]
     for move in (
-        declared.get("inset", ""),
         declared.get("translate", ""),
         *_MOVED.findall(declared.get("transform", "")),
     ):
         moves += re.split(r"[\s,]+", move)
-    return any(_pixels(move) <= -400.0 for move in moves)
+    if any(_pixels(end) >= 5_000.0 or _FAR_BEYOND.match(end) for end in ends):
+        return True
+    return any(_pixels(move) <= -400.0 or _FAR_BEFORE.match(move) for move in moves)
 
 
 def _is_cut_off(declared: Mapping[str, str]) -> bool:
     """Return whether nothing of an element remains within its clip or its box."""
-    clips = [declared.get(name, "") for name in _CLIPS]
+    clips = [declared.get(name, "") for name in _PROPERTIES["clips"]]
     if _CLIPPED.search(" ".join(clips)):
         return True
     if declared.get("overflow") not in {"hidden", "clip"}:
         return False
-    return any(_pixels(declared.get(name, ""), otherwise=9) <= 1 for name in _SIZES)
+    return any(
+        _pixels(declared.get(name, ""), otherwise=9) <= 1
+        for name in _PROPERTIES["sizes"]
+    )
 
 
 def _is_hidden(style: Style) -> bool:
@@ -397,13 +363,15 @@ def _is_hidden(style: Style) -> bool:
         return True
     color = _color(style["color"])
     background = _color(style["background"])
-    if isinstance(color, tuple) and isinstance(background, tuple):
-        differences = (
-            abs(one - other) for one, other in zip(color, background, strict=True)
-        )
+    if (
+        isinstance(color, tuple)
+        and isinstance(background, tuple)
         # Of 255: a smaller difference in each part cannot be seen.
-        if all(difference <= 12 for difference in differences):
-            return True
+        and all(
+            abs(one - other) <= 12 for one, other in zip(color, background, strict=True)
+        )
+    ):
+        return True
     return _is_transparent(style["color"]) or (
         color is not None and color == background
     )
@@ -413,14 +381,12 @@ def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
     declared: Style = {}
     if sheet:
         tag = str(element.tag)
-        names = [f".{name}" for name in element.get("class", "").split()]
-        names.append(f"#{element.get('id', '')}")
-        declared |= sheet.get("*", {})
-        declared |= sheet.get(f"{tag}*", {})
-        declared |= sheet.get(tag, {})
-        for name in names:
-            declared |= sheet.get(name, {})
-            declared |= sheet.get(tag + name, {})
+        selectors = ["*", f"{tag}*", tag]
+        for name in element.get("class", "").split():
+            selectors += [f".{name}", f"{tag}.{name}"]
+        id = element.get("id", "")
+        for selector in (*selectors, f"#{id}", f"{tag}#{id}"):
+            declared |= sheet.get(selector, {})
     if "popover" in element.attrib:
         declared["display"] = "none"
     background = element.get("bgcolor")
@@ -429,18 +395,25 @@ def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
     colour = element.get("color") or element.get("text")
     if colour:
         declared["color"] = colour.lower()
-    return declared | _declarations(element.get("style") or "")
+    return _placed(declared | _declarations(element.get("style") or ""))
+
+
+def _placed(declared: Style) -> Style:
+    """Return declarations without those that need a position where there is none."""
+    if declared.get("position", "static") != "static":
+        return declared
+    return {name: declared[name] for name in declared if not _PLACED.fullmatch(name)}
 
 
 def _declarations(text: str) -> Style:
-    text = _ESCAPE.sub(_escaped, text.lower()) if "\\" in text else text.lower()
-    text = _without_comments(text).replace("calc(", "")
+    text = _ESCAPE.sub(_escaped, text.lower())
+    text = _WHITE.sub("white", _without_comments(text).replace("calc(", ""))
     pairs = (part.partition(":") for part in text.split(";"))
     values = (
         (name.strip(), value.replace("!important", "").strip())
         for name, _, value in pairs
     )
-    return {name: value for name, value in values if value and name in _PROPERTIES}
+    return {name: value for name, value in values if value and name in _KNOWN}
 
 
 def _sheet(page: HtmlElement) -> dict[str, Style]:
@@ -487,12 +460,7 @@ def _pixels(value: str, *, otherwise: float = 0.0) -> float:
 
 
 def _is_transparent(color: str) -> bool:
-    if color == "transparent" or re.fullmatch(
-        r"#(?:[0-9a-f]{3}0|[0-9a-f]{6}0[0-9a-f])", color
-    ):
-        return True
-    parts = _COLOR_PART.findall(color) if color.startswith(("rgb", "hsl")) else []
-    return len(parts) == 4 and float(parts[3][0]) == 0
+    return _CLEAR.fullmatch(color) is not None
 
 
 def _color(value: str) -> Color | None:

@@ -233,11 +233,16 @@ SEEN = "Tea is grown in the hills."
 UNSEEN_STYLES = """
 display:none|visibility:hidden|font-size:0|font-size: 0px !important|font-size:1px|font-size:.01em|opacity:0|opacity:0.0
 color:#fff|color:white|color: #FFFFFF|color:#fefefe|color:rgb(255, 255, 255)|color:rgba(0,0,0,0)|color:transparent
-color:red;background:red|position:absolute;left:-9999px|text-indent:-5000px|margin-left:-100em|clip:rect(0,0,0,0)
+color:red;background:red|position:absolute;left:-9999px|text-indent:-5000px|margin-left:-100em|position:absolute;clip:rect(0,0,0,0)
 position:fixed;top:-999em|clip-path:inset(50%)|height:0;overflow:hidden|transform:scale(0)|font:0/0 a
-display:/**/none|scale:0|translate:-9999px|transform:translate(-9999px, 0)|inset:0 auto auto -9999px|rotate:y 90deg
+display:/**/none|scale:0|translate:-9999px|transform:translate(-9999px, 0)|position:fixed;inset:0 auto auto -9999px|rotate:y 90deg
 position:absolute;right:9999px|color:rgb(0 0 0 / 0)|color:hsl(0 0% 0%/0)|color:hsl(0, 0%, 100%)|opacity:calc(0)
 -webkit-text-fill-color:transparent|mask:linear-gradient(transparent,#0000)|transform:rotateY(90deg)
+color:oklch(1 0 0)|color:lab(100 0 0)|color:hwb(0 100% 0%)|color:color(srgb 1 1 1)|color:color-mix(in srgb, white, white)
+color:rgba(0,0,0,.01)|color:oklch(0 0 0 / 0)|filter:blur(99px)|transform:matrix(0,0,0,0,0,0)|clip-path:polygon(0 0)
+position:absolute;bottom:9999px|position:absolute;inset-inline-end:200vw|position:relative;inset-block:-500vh
+margin-inline-start:-9999px|margin:-9999px 0 0|-webkit-margin-before:-1000%|translate:-1000%|display:table-column
+font-size-adjust:0|clip-path:path('m0 0')|-webkit-mask-box-image:linear-gradient(transparent,transparent)
 """  # noqa: E501
 
 
@@ -282,6 +287,31 @@ def test_what_is_hidden_under_conditions_that_hold_is_not_read(hidden: str) -> N
 )
 def test_what_is_shown_in_other_colours_and_sizes_is_read(shown: str) -> None:
     assert read(shown) == [((), "Read me.")]
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "left:-9999px",
+        "inset:-500px",
+        "clip:rect(0,0,0,0)",
+        "margin-bottom:-9999px;padding-bottom:9999px",
+        "margin:0 auto -9999px",
+        "background:rgba(0,0,0,.01)",
+        "color:oklch(0.2 0 0)",
+        "color:lab(1 0 0)",
+        "color:rgb(0, 0, 0)",
+        "filter:blur(1px)",
+        "clip-path:polygon(0 0, 100% 0, 100% 100%)",
+        "position:absolute;left:-10em",
+        "position:absolute;bottom:100%",
+        "position:relative;top:-99px",
+        "translate:-50% -50%",
+        "font-size-adjust:none",
+    ],
+)
+def test_what_chromium_shows_is_read(style: str) -> None:
+    assert read(f'<p style="{style}">{SEEN}</p>') == [((), SEEN)]
 
 
 @pytest.mark.slow
