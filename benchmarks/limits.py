@@ -40,7 +40,7 @@ REPORTS = {
 
 @dataclass(frozen=True)
 class Counts:
-    """``inferences``: calls of the embedding model; ``products``: of a vector with the
+    """``inferences``: texts that are embedded; ``products``: of a vector with the
     phrases of all headings; ``statements`` of the SQLite file; ``rows`` that a server
     reads.
     """
@@ -65,7 +65,10 @@ def gets(*paths: str) -> Sequence[Work]:
 
 
 KINDS: dict[str, Sequence[Work]] = {
-    "value": asks("What is the location of Mali?", "What is the population of Kenya?"),
+    "value": asks(
+        "How large is the population growth of Kenya?",
+        "What is the population of Kenya?",
+    ),
     "reasons": asks("Why is Mali poor?", "Why does tourism matter in Kenya?"),
     "ranking": asks(
         "Which country has the lowest growth rate?",
@@ -122,23 +125,21 @@ def _counted(one: Library, works: Sequence[Work], *, is_file: bool) -> dict[str,
     first(one)
     one.database.counts.clear()
     with ExitStack() as patches:
-        inferences = [
-            patches.enter_context(
-                patch.object(
-                    HashingEmbedder,
-                    name,
-                    autospec=True,
-                    side_effect=getattr(HashingEmbedder, name),
-                )
+        # It embeds documents one by one by this method, too.
+        inferences = patches.enter_context(
+            patch.object(
+                HashingEmbedder,
+                "embed_query",
+                autospec=True,
+                side_effect=HashingEmbedder.embed_query,
             )
-            for name in ("embed_query", "embed_documents")
-        ]
+        )
         products = patches.enter_context(patch("numpy.vecdot", wraps=np.vecdot))
         second(one)
     database = one.database.counts
     if is_file:
         return {
-            "inferences": sum(counted.call_count for counted in inferences),
+            "inferences": inferences.call_count,
             "products": products.call_count,
             "statements": database.calls.total() - database.calls[BY_THE_CLOCK],
         }

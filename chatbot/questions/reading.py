@@ -39,6 +39,11 @@ from .names import (
 
 COUNTRY = "country_name"
 YEAR = "year"
+_LED_TO = pattern(
+    r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$"
+)
+_ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
+_OWNED = re.compile(r"['’]s?(?!\w)")
 MAX_NAMES = 30
 """Names of each kind that are read; a question is about fewer."""
 _REFERS = pattern(r"\b{nameless}\b")
@@ -379,6 +384,27 @@ def remove_names(text: str, names: Iterable[Named | NamedDocument]) -> str:
     for name in sorted(names, key=lambda name: -name.start):
         text = f"{text[: name.start]} {text[name.end :]}"
     return text
+
+
+def leave_out(
+    query: str, names: Sequence[Named | NamedDocument], country: str = ""
+) -> str:
+    """Return a question without these names and the words that only lead to them. With
+    ``country`` in the place of a country's name: what is left reads as a question, and
+    embeds as one.
+    """
+    for name in sorted(names, key=lambda name: -name.start):
+        before, after = query[: name.start], query[name.end :]
+        if not isinstance(name, NamedCountry) or name.by_people:
+            before = f"{before} "
+        elif country:
+            before, after = _ARTICLE.sub("", before), f"{country}{after}"
+        elif owned := _OWNED.match(after):
+            before, after = f"{before} ", after[owned.end() :]
+        else:
+            before = f"{_LED_TO.sub('', before)} "
+        query = f"{before}{after}"
+    return tidy(query)
 
 
 def asking_clause(reading: Reading) -> Reading:

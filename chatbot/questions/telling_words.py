@@ -10,7 +10,7 @@ from ..language.figures import ONES, SCALES
 from ..language.sentences import sentences
 from .english import pattern, words
 from .kinds import FRACTIONS
-from .reading import NEUTRAL_WORDS, SHARE_WORDS, asking_clause, remove_names
+from .reading import NEUTRAL_WORDS, SHARE_WORDS, asking_clause, remove_names, tidy
 
 _OPERATION = pattern(
     r"\b(?:{superlative}|{lowest}|{more_or_less}|{above}|{below}|{average}|{compares}"
@@ -36,7 +36,7 @@ def asking_part(reading: Reading) -> str:
     reading = asking_clause(reading)
     topic = remove_names(reading.text, reading.names)
     asking = [sentence for sentence in sentences(topic) if sentence.endswith("?")]
-    return " ".join(asking or topic.split())
+    return tidy(" ".join(asking or [topic]))
 
 
 def telling_words(reading: Reading) -> Sequence[str]:

@@ -28,7 +28,7 @@ from ..language.figures import month_names
 from ..language.sentences import sentences
 from ..language.statements import split_statements
 from ..questions.kinds import asks_for_advice, asks_for_duty, asks_for_prose
-from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
+from ..questions.reading import NAME, OF_ANY_QUESTION, leave_out, tidy
 from ..questions.telling_words import asking_part
 from .coverage import NUMBER_PATTERN, has_all, lacks_number
 from .features import JUDGED_HITS, sentences_of_years
@@ -304,14 +304,13 @@ class Judge:
             return loss
         if not self.embedder.local:
             return loss + DOUBT * len(missing) / max(len(needed), MIN_WORDS)
-        topic = remove_names(question.text, question.names)
+        # As the search compares it with headings, so that it is embedded once.
+        topic = leave_out(question.text, question.names)
         rest = _WORD.sub(
             lambda word: word[0] if missing.isdisjoint(terms_of(word[0])) else "", topic
         )
-        moved = 1 - float(
-            self.embedder.embed_query(tidy(topic))
-            @ self.embedder.embed_query(tidy(rest) or "?")
-        )
+        embed = self.embedder.embed_query
+        moved = 1 - float(embed(topic) @ embed(tidy(rest) or "?"))
         return loss + MOVED * moved / (self.bounds.threshold - self.bounds.floor)
 
     def said_of(

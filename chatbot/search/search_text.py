@@ -2,13 +2,9 @@
 distinguish nothing.
 """
 
-import re
-from collections.abc import Sequence
-
 from ..domain import Scope
 from ..domain.scope import (
     Named,
-    NamedCountry,
     NamedDocument,
     Reading,
     SearchText,
@@ -16,15 +12,8 @@ from ..domain.scope import (
 )
 from ..language.detection import is_foreign
 from ..questions.counted import says_people, without_counted_people
-from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
-from ..questions.reading import YEAR, keys_of, remove_names, tidy
-
-_LED_TO = pattern(
-    r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$"
-)
-_ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
-_OWNED = re.compile(r"['’]s?(?!\w)")
+from ..questions.reading import YEAR, keys_of, leave_out, remove_names
 
 
 def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
@@ -51,8 +40,10 @@ def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
         and any(map(documents.matches, reading.document.names))
     ):
         names.append(reading.document)
-    topic = _without(query, names)
-    question = topic if foreign or not names else _without(query, names, "the country")
+    topic = leave_out(query, names)
+    question = topic
+    if names and not foreign:
+        question = leave_out(query, names, "the country")
     if not any(map(str.isalpha, topic)):
         question = topic = query
     if not says_people(remove_names(query, reading.names)):
@@ -65,24 +56,3 @@ def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
         foreign,
         asks_for_prose(query),
     )
-
-
-def _without(
-    query: str, names: Sequence[Named | NamedDocument], country: str = ""
-) -> str:
-    """The question without these names and the words that only lead to them. With
-    ``country`` in the place of a country's name: what is left reads as a question, and
-    embeds as one.
-    """
-    for name in sorted(names, key=lambda name: -name.start):
-        before, after = query[: name.start], query[name.end :]
-        if not isinstance(name, NamedCountry) or name.by_people:
-            before = f"{before} "
-        elif country:
-            before, after = _ARTICLE.sub("", before), f"{country}{after}"
-        elif owned := _OWNED.match(after):
-            before, after = f"{before} ", after[owned.end() :]
-        else:
-            before = f"{_LED_TO.sub('', before)} "
-        query = f"{before}{after}"
-    return tidy(query)
