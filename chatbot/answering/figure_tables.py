@@ -445,7 +445,7 @@ class FigureTables:
         }
         name = max(scores, key=lambda heading: scores[heading])
         others = [
-            scores[heading] for heading in scores if not self._alike(name, heading)
+            scores[heading] for heading in scores if not self.are_alike(name, heading)
         ]
         is_first = scores[name] - max(others, default=0.0) >= lead
         labels = {one: n for one, n in pairs[name].items() if n >= subjects}
@@ -453,7 +453,7 @@ class FigureTables:
             return None
         return name, self.index.label(topic, name, labels, request)
 
-    def _alike(self, heading: str, other: str) -> bool:
+    def are_alike(self, heading: str, other: str) -> bool:
         """Return whether two headings may be names of one thing: all words of one are
         words of the other.
         """

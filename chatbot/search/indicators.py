@@ -30,6 +30,7 @@ from .weights import read_weight
 
 WORDS = read_weight("labels.words")
 SURE = read_weight("labels.sure")
+LEAST = read_weight("labels.least")
 KEPT_TOPICS = int(read_weight("labels.topics"))
 KEPT_LABELS, KEPT_PHRASES = 20_000, 20_000
 """Labels whose words are kept, and phrases of headings whose vectors are: 30 MB at 384
@@ -63,13 +64,23 @@ class Near(NamedTuple):
 
 class _Group(NamedTuple):
     """The phrases of one heading or label: the words of each and of all, and the row of
-    the first one's vector. ``number``: of the group, from 0.
+    the first one's vector. ``number``: of the group, from 0. ``broad``: the positions
+    of the phrases that stand for several headings.
     """
 
     terms: Sequence[frozenset[str]]
     every: frozenset[str]
     start: int
     number: int
+    broad: Sequence[int]
+
+    def best(self, scores: ScoreArray) -> int:
+        """Return the position of the best phrase. "What life is like" is a little like
+        any question: a broad one counts only where it is asked.
+        """
+        for place in self.broad:
+            scores[place] *= scores[place] >= LEAST
+        return int(scores.argmax())
 
 
 class Topic(NamedTuple):
@@ -105,12 +116,12 @@ class _Phrases:
         self._terms = terms
         self._cosines: dict[str, tuple[ScoreArray, list[float]]] = {}
         self._phrases: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._uses = Counter[str]()
         for entry in entries:
             if entry.heading:
-                self._phrases[entry.heading, entry.label] += [
-                    entry.term,
-                    *entry.other_words,
-                ]
+                texts = (entry.term, *entry.other_words)
+                self._phrases[entry.heading, entry.label] += texts
+                self._uses.update(texts)
         self.headings = frozenset(heading for heading, _ in self._phrases)
         words = (
             {term for text in self.of(heading, None) for term in terms(text)}
@@ -144,9 +155,10 @@ class _Phrases:
         self.vectors = np.concatenate([self.vectors, vectors]) if start else vectors
         for key, phrases in texts.items():
             terms = [frozenset(self._terms(text)) for text in phrases]
-            self.groups[key] = _Group(
-                terms, frozenset().union(*terms), start, len(self.groups)
-            )
+            every = frozenset().union(*terms)
+            # Two may be names of one thing.
+            broad = [one for one, text in enumerate(phrases) if self._uses[text] > 2]
+            self.groups[key] = _Group(terms, every, start, len(self.groups), broad)
             start += len(phrases)
 
     def cosines(self, topic: str, vector: Vector) -> tuple[ScoreArray, list[float]]:
@@ -365,13 +377,10 @@ class IndicatorIndex:
         for key, group in groups.items():
             if nearest[group.number] < least - WORDS:
                 continue
-            if topic_words.terms.isdisjoint(group.every):
-                nearness[key] = Near(nearest[group.number], 0.0)
-            else:
-                shared = list(map(topic_words.shared, group.terms))
-                rows = cosines[group.start : group.start + len(shared)]
-                place = int((rows + WORDS * np.array(shared)).argmax())
-                nearness[key] = Near(float(rows[place]), shared[place])
+            shared = list(map(topic_words.shared, group.terms))
+            rows = cosines[group.start : group.start + len(shared)]
+            place = group.best(rows + WORDS * np.array(shared))
+            nearness[key] = Near(float(rows[place]), shared[place])
         return topic_words, nearness
 
     def compared_text(self, topic: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from chatbot.domain import Chunk, Range, Scope, SearchHit
 from chatbot.domain.documents import HeadingCounts
+from chatbot.domain.figures import GlossaryEntry
 from chatbot.domain.scope import NamedYears, SearchText, Values
 from chatbot.language.analysis import analyzer
 from chatbot.models.embed.hashing import HashingEmbedder
@@ -331,3 +332,17 @@ def test_a_topic_is_compared_again_with_headings_that_come_later() -> None:
     assert first == again
     assert later is not None
     assert 0 < later.score < again.score
+
+
+def test_a_phrase_of_several_headings_counts_only_where_it_is_asked() -> None:
+    broad = [
+        GlossaryEntry("what life is like there", "", (), heading)
+        for heading in ("Economy", "People", "Food")
+    ]
+    index = IndicatorIndex(HashingEmbedder(256), analyzer("english"), lambda: broad)
+    [asked] = index.near("What is life like there?", ["Food"])
+    [other] = index.near("The life of old trees in the forest", ["Food"])
+    assert asked is not None
+    assert other is not None
+    assert asked.words == 1
+    assert other.words == 0

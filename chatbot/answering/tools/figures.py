@@ -355,29 +355,30 @@ class FigureTool:
             return self._of_rows(turn, request)
         rendered.unused = _dropped(turn.reading, request, about, rendered)
         if request.kind == "comparison":
-            also = self._also_named(turn, measured, scope)
+            also = self._also_named(turn, [one.heading for one in measured])
             rendered.text = f"{rendered.text}\n\n{also}".strip()
         if request.kind in OF_ALL:
             without = lacking(subjects, measured[0].by_subject, turn.say)
             rendered.text = f"{rendered.text}\n\n{without}".strip()
         return rendered
 
-    def _also_named(
-        self, turn: Turn, measured: Sequence[IndicatorFigures], scope: Scope
-    ) -> str:
-        """Return a sentence about the other indicators that the glossary calls by the
-        words of a question, as "GDP" names two; "" without any.
+    def _also_named(self, turn: Turn, own: Sequence[str]) -> str:
+        """Return a sentence about the indicators other than ``own`` that the glossary
+        calls by the words of a question, as "GDP" names two; "" without any.
         """
         words = " ".join(telling_words(turn.reading))
         name = words.casefold()
-        here = self.tables.indicators(scope).keys() - {one.heading for one in measured}
+        here = self.tables.indicators(turn.question.scope)
         names = []
         for entry in self.glossary():
-            if entry.label or entry.heading not in here:
+            heading = entry.heading
+            if entry.label or heading not in here:
+                continue
+            if any(self.tables.are_alike(heading, one) for one in own):
                 continue
             phrases = (entry.term, *entry.other_words)
             if any(phrase.casefold() == name for phrase in phrases):
-                names.append(escape_markdown(in_a_sentence(entry.heading)))
+                names.append(escape_markdown(in_a_sentence(heading)))
         if not names:
             return ""
         text = "“{words}” can also mean {names}."
@@ -612,7 +613,9 @@ class FigureTool:
             return ""
         if units and not is_convertible(figure.unit, units[0]):
             return ""
-        return _as_sentence(figure, units, passage.number, turn.say)
+        stated = _as_sentence(figure, units, passage.number, turn.say)
+        also = self._also_named(turn, [figure.heading])
+        return f"{stated}\n\n{also}".strip()
 
     def converted(self, turn: Turn, quotes: str, context: Context) -> str:
         """Return quotations, and below them the one figure of the first in the unit

@@ -76,12 +76,8 @@ class ExtractiveChatModel:
         shared_names = list[str]()
         for passage in _in_order(passages, names):
             chunk = passage.hit.chunk
-            # A further passage is quoted if its cosine to the question is at least this
-            # share of the first one's.
-            is_far = (
-                chunk.document_id != ordered_by_words
-                and _cosine(passage) < 0.75 * closest
-            )
+            is_ordered = chunk.document_id == ordered_by_words
+            is_far = not is_ordered and _is_far(passage, closest, passages[0])
             lacks_name = any(name not in chunk.search_text for name in shared_names)
             if is_far or lacks_name:
                 continue
@@ -164,6 +160,16 @@ def _around(lines: Sequence[Statement], best: int) -> list[Statement]:
 def _cosine(passage: Passage) -> float:
     score = passage.hit.score
     return 0.0 if score is None else 2 * score - 1
+
+
+def _is_far(passage: Passage, closest: float, first: Passage) -> bool:
+    """Return whether a passage is only the next one that was found: it, or its heading,
+    is far from the question beside the ``first`` one, of which ``closest`` is the
+    cosine.
+    """
+    heading = passage.hit.heading_score or 1
+    of_first = first.hit.heading_score or 0
+    return _cosine(passage) < 0.75 * closest or heading - 0.5 < (of_first - 0.5) / 2
 
 
 def _in_order(passages: Sequence[Passage], names: Sequence[str]) -> list[Passage]:

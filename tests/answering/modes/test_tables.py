@@ -306,7 +306,9 @@ def test_rows_of_a_table_are_ranked_beside_countries(
     assert ask(query).response.startswith(beginning)
 
 
-def test_a_comparison_says_what_else_its_word_means(tmp_path: Path) -> None:
+def test_a_comparison_and_a_figure_say_what_else_their_word_means(
+    tmp_path: Path,
+) -> None:
     output = "# {0}\n\n## Real GDP\n\n${1} billion (2024 est.)\n\n"
     output += "## GDP (official exchange rate)\n\n${2} billion (2024 est.)\n"
     entries = [
@@ -324,8 +326,16 @@ def test_a_comparison_says_what_else_its_word_means(tmp_path: Path) -> None:
             ingest_file(keyless, path, name, country_name=name, year=2025)
         asked = question("Compare the GDP of Kenya and Mali")
         response = on_the_way(keyless.everything.flow, asked)[-1].answer.response
+        single = on_the_way(
+            keyless.everything.flow, question("What is the GDP of Kenya?")
+        )[-1].answer
     assert "| Kenya | Mali |" in response
     other = (
         "real GDP" if "| GDP (official" in response else "GDP (official exchange rate)"
     )
     assert response.endswith(f"\n\n“GDP” can also mean {other}.")
+    stated, also = single.response.split("\n\n")
+    assert ("real GDP" in stated) != ("real GDP" in also)
+    assert ("official" in stated) != ("official" in also)
+    assert also.startswith("“GDP” can also mean ")
+    assert single.card is not None

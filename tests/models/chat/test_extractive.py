@@ -154,6 +154,17 @@ def test_two_passages_are_quoted_whole_and_a_third_if_there_is_room() -> None:
             assert quoted == given.hit.chunk.text.strip()
 
 
+def test_what_has_a_far_heading_does_not_fill_up() -> None:
+    asked = passage(1, "bandits on the roads", section="Safety", heading_score=0.95)
+    near = passage(2, "malaria", section="Diseases", heading_score=0.85)
+    far = passage(3, "17 (2025)", section="Airports", heading_score=0.66)
+    found = quotes(answer(prompt("Is it safe to travel?", asked, near, far)))
+    assert [number for _, number in found] == [1, 2]
+    # Beside a first one that is far as well it is as good as any.
+    found = quotes(answer(prompt("Is it safe to travel?", far, near)))
+    assert [number for _, number in found] == [3, 2]
+
+
 def test_of_the_rows_of_one_table_those_come_first_that_have_the_names_asked() -> None:
     rows = [
         passage(number, f"Country: {name}; imported: {number}", section="Cases")
