@@ -369,17 +369,18 @@ class FigureTool:
         words = " ".join(telling_words(turn.reading))
         name = words.casefold()
         here = self.tables.indicators(turn.question.scope)
+        called: list[str] = []
         names = []
         for entry in self.glossary():
             heading = entry.heading
             if entry.label or heading not in here:
                 continue
-            if any(self.tables.are_alike(heading, one) for one in own):
-                continue
             phrases = (entry.term, *entry.other_words)
             if any(phrase.casefold() == name for phrase in phrases):
-                names.append(escape_markdown(in_a_sentence(heading)))
-        if not names:
+                called.append(heading)
+                if not any(self.tables.are_alike(heading, one) for one in own):
+                    names.append(escape_markdown(in_a_sentence(heading)))
+        if not names or set(own).isdisjoint(called):
             return ""
         text = "“{words}” can also mean {names}."
         return turn.say(text, words=escape_markdown(words), names=", ".join(names))

@@ -77,7 +77,7 @@ class ExtractiveChatModel:
         for passage in _in_order(passages, names):
             chunk = passage.hit.chunk
             is_ordered = chunk.document_id == ordered_by_words
-            is_far = not is_ordered and _is_far(passage, closest, passages[0])
+            is_far = not is_ordered and _is_far(passage, closest, passages[0], is_prose)
             lacks_name = any(name not in chunk.search_text for name in shared_names)
             if is_far or lacks_name:
                 continue
@@ -162,14 +162,14 @@ def _cosine(passage: Passage) -> float:
     return 0.0 if score is None else 2 * score - 1
 
 
-def _is_far(passage: Passage, closest: float, first: Passage) -> bool:
-    """Return whether a passage is only the next one that was found: it, or its heading,
-    is far from the question beside the ``first`` one, of which ``closest`` is the
-    cosine.
+def _is_far(passage: Passage, closest: float, first: Passage, is_prose: bool) -> bool:
+    """Return whether a passage, or its heading, is far from the question beside the
+    ``first`` one, of which ``closest`` is the cosine. No heading names reasons.
     """
     heading = passage.hit.heading_score or 1
     of_first = first.hit.heading_score or 0
-    return _cosine(passage) < 0.75 * closest or heading - 0.5 < (of_first - 0.5) / 2
+    is_beside = not is_prose and heading - 0.5 < (of_first - 0.5) / 2
+    return is_beside or _cosine(passage) < 0.75 * closest
 
 
 def _in_order(passages: Sequence[Passage], names: Sequence[str]) -> list[Passage]:
