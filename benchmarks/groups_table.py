@@ -5,8 +5,10 @@
 
 Regions, EU, OECD, G7 and the euro area come from country_converter (GPL; only
 the facts of its table are taken), which is needed for this script only. The others are
-lists of members as the organisations publish them, below. Income groups of the World
-Bank change every July: an operator imports them with `groups import`.
+lists of members as the organisations publish them, or as the reports of the members
+say it (World Factbook), below. No source says which countries are the Balkans. Income
+groups of the World Bank change every July: an operator imports them with `groups
+import`.
 """
 
 import csv
@@ -24,7 +26,7 @@ DATE = "2025-01-31"
 OF_M49 = """
 Africa; África, Afrique, أفريقيا, إفريقيا; African, africano, africana, africain, africaine, الأفريقية; Africa
 Northern Africa; North Africa, Norte de África, África del Norte, Afrique du Nord, Norte da África, شمال أفريقيا; North African, norteafricano, nord-africain; Northern Africa
-Sub-Saharan Africa; Subsaharan Africa, Africa south of the Sahara, África subsahariana, Afrique subsaharienne, África subsaariana, أفريقيا جنوب الصحراء; sub-Saharan, sub-Saharan African, subsahariano, subsaharien, subsaariano; Eastern Africa, Middle Africa, Southern Africa, Western Africa
+Sub-Saharan Africa; Subsaharan Africa, Africa south of the Sahara, south of the Sahara, África subsahariana, Afrique subsaharienne, África subsaariana, أفريقيا جنوب الصحراء; sub-Saharan, sub-Saharan African, subsahariano, subsaharien, subsaariano; Eastern Africa, Middle Africa, Southern Africa, Western Africa
 Eastern Africa; East Africa, África oriental, África del Este, Afrique de l'Est, Afrique orientale, شرق أفريقيا; East African, Eastern African, est-africain; Eastern Africa
 Western Africa; West Africa, África occidental, Afrique de l'Ouest, Afrique occidentale, غرب أفريقيا; West African, Western African, ouest-africain; Western Africa
 Middle Africa; Central Africa, África central, Afrique centrale, وسط أفريقيا; Central African, centroafricano; Middle Africa
@@ -64,6 +66,12 @@ African Union; AU, Unión Africana, Union africaine, União Africana, الاتح
 ECOWAS; Economic Community of West African States, CEDEAO, إيكواس; ; BEN CPV CIV GMB GHA GIN GNB LBR NGA SEN SLE TGO; ECOWAS, member states after Burkina Faso, Mali and Niger left; 2025-01-29
 G20; Group of Twenty, Grupo de los Veinte, Groupe des Vingt, مجموعة العشرين; ; ARG AUS BRA CAN CHN DEU FRA GBR IDN IND ITA JPN KOR MEX RUS SAU TUR USA ZAF; G20, its 19 countries, without the members of EU and AU; 2023-09-09
 League of Arab States; Arab League, Arab world, Liga Árabe, mundo árabe, Ligue arabe, monde arabe, جامعة الدول العربية, العالم العربي; Arab, árabe, arabe, العربية; DZA BHR COM DJI EGY IRQ JOR KWT LBN LBY MRT MAR OMN PSE QAT SAU SOM SDN SYR TUN ARE YEM; League of Arab States, 22 members; 2023-05-07
+Gulf Cooperation Council; GCC, Gulf states, Persian Gulf states, Estados del Golfo, États du Golfe, Estados do Golfo, دول الخليج, مجلس التعاون الخليجي; Gulf, Persian Gulf; ARE BHR KWT OMN QAT SAU; CIA World Factbook, International organization participation; 2026-05-17
+Nordic countries; Nordic Council, países nórdicos, pays nordiques, الدول الإسكندنافية; Nordic, nórdico, nordique; DNK FIN ISL NOR SWE; CIA World Factbook, International organization participation; 2026-05-17
+Baltic states; Baltic Assembly, países bálticos, pays baltes, دول البلطيق; Baltic, báltico, balte; EST LTU LVA; CIA World Factbook, International organization participation; 2026-05-17
+Andean Community; Comunidad Andina, Communauté andine, Comunidade Andina, جماعة دول الأنديز; Andean, andino, andina, andin; BOL COL ECU PER; CIA World Factbook, International organization participation; 2026-05-17
+Arab Maghreb Union; Maghreb, Magreb, Magrebe, المغرب العربي; Maghrebi; DZA LBY MAR MRT TUN; CIA World Factbook, International organization participation; 2026-05-17
+Benelux; بنلوكس; ; BEL LUX NLD; CIA World Factbook, International organization participation; 2026-05-17
 """  # noqa: E501
 
 

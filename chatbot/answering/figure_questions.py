@@ -68,10 +68,14 @@ def steps_of(request: Request) -> tuple[AnyStep, ...]:
         return (Aggregate(op="mean" if request.average else "sum"),)
     bound = request.bound
     if bound is not None and request.kind != "ranking":
-        compare: Literal[">", ">=", "<", "<="] = ">" if bound.above else "<"
+        compare: Literal[">", ">=", "<", "<=", "="] = ">" if bound.above else "<"
         if bound.inclusive:
             compare = ">=" if bound.above else "<="
-        inside = Filter(compare=compare, value=bound.value, negated=bound.negated)
+        if bound.exact:
+            compare = "="
+        inside = Filter(
+            compare=compare, value=bound.value, unit=bound.unit, negated=bound.negated
+        )
         # The last step is what is said.
         return (Rank(lowest=not bound.above), inside)
     if request.kind == "count":

@@ -6,11 +6,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import shorten
 
 from ..checking.tables import markdown_table
 from ..domain import Chunk, Scope
+from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Passages
 from ..language.country_names import keys_in
 from ..language.markdown import escape_markdown
@@ -23,6 +24,7 @@ from ..search.weights import read_weight
 from .figure_words import MOST_LISTED, Rendered, lacking, listed_names
 
 LEAST = read_weight("sets.least")
+SAID = read_weight("sets.said")
 NARROWS = read_weight("sets.narrows")
 NARROWED_OF = read_weight("sets.narrowed")
 NARROWS_AT_MOST = read_weight("sets.narrows_at_most")
@@ -30,6 +32,8 @@ MOST_PASSAGES = int(read_weight("sets.passages"))
 MOST_CHARACTERS = int(read_weight("sets.shown"))
 _CLAUSE_END = re.compile(r",(?!\d{3}\b)|[;\n]+|(?<=[.!?])\s+")
 _LABEL = re.compile(r"^[^:;,.\n]+:", re.MULTILINE)
+_UNIT = re.compile(r"\sper\s[^,;\n]*")
+"""Behind what is stated: "Canadian dollars per US dollar"."""
 _NO_END = re.compile(r"(?!)")
 _DENIED = re.compile(
     r"(?:^|:)\W*(?:\w+\W+)?(?:no|none|not|never|without|lacks?)\b(?![.,]\d)",
@@ -44,9 +48,9 @@ HEADS = {
     "both": "{number} of {whole} have “{words}” and not “{others}” under “{heading}”, "
     "by the newest reports:",
 }
-_Fit = tuple[int, int, float, str, AbstractSet[str], AbstractSet[str]]
-"""How many words of a question a heading and its passages have, and how many with its
-phrases; its score and name; the terms that decide, and all that are explained.
+_Fit = tuple[tuple[float, ...], str, AbstractSet[str], AbstractSet[str]]
+"""How well a heading fits what is asked, higher is better; the heading; the terms that
+a passage has to state, and all terms of the question that are explained by it.
 """
 _Statements = Mapping[str, tuple[Chunk, str]]
 """Of each country the passage, and what of it states what is asked."""
@@ -54,11 +58,19 @@ _Statements = Mapping[str, tuple[Chunk, str]]
 
 @dataclass(frozen=True, slots=True)
 class WordSets:
-    """Finds sets for the callers who see the same reports."""
+    """Finds sets for the callers who see the same reports.
+
+    ``synonyms``: terms of the glossary by other words for them: "Muslim", by "Islam".
+    """
 
     passages: Passages
     index: IndicatorIndex
-    terms: Callable[[str], Sequence[str]]
+    stems: Callable[[str], Sequence[str]]
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of a text, the same for words of one meaning."""
+        return [self.synonyms.get(stem, stem) for stem in self.stems(text)]
 
     def answer(
         self,
@@ -73,6 +85,11 @@ class WordSets:
         of the newest edition in scope. ``subjects``: the countries in scope. Raises
         EmbeddingError, SearchEngineError.
         """
+        asked = WordSet(
+            {self.synonyms.get(one, one): word for one, word in asked.words.items()},
+            frozenset(self.synonyms.get(one, one) for one in asked.negated),
+            asked.is_list,
+        )
         heading, terms, explained = self._meant(asked, newest)
         dropped = asked.words.keys() - explained
         if not heading or (dropped and not asked.is_list):
@@ -89,7 +106,7 @@ class WordSets:
             if not in_set and not lacked:
                 return _unstated(heading, subjects, whole, say)
         else:
-            narrowed = self._narrowed(asked, heading, stated)
+            narrowed = self._narrowed(asked, heading, stated, statements)
             in_set = self._without(lacked, narrowed, statements)
         if not in_set:
             return None
@@ -134,7 +151,7 @@ class WordSets:
         """Return the terms that a passage has to state; none where the question denies
         what the heading itself is about.
         """
-        terms = self._without_labels(terms, [chunk for _, chunk in statements])
+        terms = terms - self._of_labels(statements) or terms
         if terms <= asked.negated and self._only_names(heading, terms, statements):
             return frozenset()
         return terms
@@ -187,18 +204,20 @@ class WordSets:
         """
         topic = " ".join(asked.words.values())
         counts: dict[str, Counter[str]] = defaultdict(Counter)
-        for chunk in self._with_words(topic, scope):
+        # A term of the glossary stands for other words.
+        for chunk in self._with_words(" ".join([topic, *asked.words]), scope):
             counts[chunk.heading].update(self._said(chunk.text))
-        best: _Fit = (0, 0, 0.0, "", frozenset(), frozenset())
+        best: _Fit = ((), "", frozenset(), frozenset())
         sure = self.index.sure_headings(topic, ())
         names = sorted({*counts, *sure} - {""})
         nearness = self.index.near(topic, names) if names else []
         for name, near in zip(names, nearness, strict=True):
             score = near.score if near else 0.0
             found = self._fit(asked, name, score, counts[name].keys())
-            if found is not None:
-                best = max(best, found, key=lambda one: one[:4])
-        return best[3:]
+            # The glossary knows headings that these reports do not have.
+            if found is not None and (counts[name] or self._under(name, scope)):
+                best = max(best, found, key=lambda one: one[:2])
+        return best[1:]
 
     def _fit(
         self, asked: WordSet, heading: str, score: float, terms: AbstractSet[str]
@@ -222,21 +241,28 @@ class WordSets:
         is_sure = stated > named or (explained == asked.words.keys() and score >= SURE)
         if score < LEAST or not (decisive or is_sure):
             return None
-        return len(said), len(explained), score, heading, decisive, explained
+        # "Which countries export gas?" begins with what the heading is about.
+        leads = next(iter(asked.words), "") in named
+        decides = bool(decisive or asked.negated)
+        rank = len(explained), decides, leads, score + SAID * len(said)
+        return rank, heading, decisive, explained
 
     def _narrowed(
         self,
         asked: WordSet,
         heading: str,
         stated: Mapping[str, tuple[Chunk, str]],
+        statements: Sequence[tuple[str, Chunk]],
     ) -> dict[str, tuple[Chunk, str]]:
         """Return those of the statements that have one more word of the question, where
-        not only a few have: "official", of those with "French".
+        not only a few have: "official", of those with "French". A word of a label is
+        none: "border countries: China" stands before the first neighbour alone.
         """
         narrowed = dict(stated)
         if len(stated) < NARROWED_OF:
             return narrowed
-        for term in asked.words.keys() - set(self.terms(heading)):
+        beside = asked.words.keys() - set(self.terms(heading))
+        for term in beside - self._of_labels(statements):
             having = {}
             for country, (chunk, part) in narrowed.items():
                 if term in self._said(part):
@@ -246,18 +272,18 @@ class WordSets:
                 narrowed = having
         return narrowed
 
-    def _without_labels(
-        self, terms: AbstractSet[str], chunks: Sequence[Chunk]
-    ) -> AbstractSet[str]:
-        """Return the terms that decide without those of labels, which name what stands
-        behind them: "border countries: China"; all where no others are left.
+    def _of_labels(self, statements: Sequence[tuple[str, Chunk]]) -> set[str]:
+        """Return the terms of labels, which name what stands behind them: "border
+        countries: China".
         """
-        labels = [label for chunk in chunks for label in _LABEL.findall(chunk.text)]
-        return terms - set(self.terms(" ".join(labels))) or terms
+        labels: list[str] = []
+        for _, chunk in statements:
+            labels += _LABEL.findall(chunk.text)
+        return set(self.terms(" ".join(labels)))
 
     def _said(self, text: str) -> set[str]:
         """Return the terms of a text, and the keys of the countries that it names."""
-        return {*self.terms(text), *keys_in(text)}
+        return {*self.terms(_UNIT.sub("", text)), *keys_in(text)}
 
     def _with_words(self, text: str, scope: Scope) -> list[Chunk]:
         matches = self.passages.keyword_search(text, top_k=MOST_PASSAGES, scope=scope)
@@ -277,6 +303,22 @@ class WordSets:
             if chunk.heading == heading and chunk.year == (same or [chunk])[0].year:
                 same.append(chunk)
         return [(country, chunk) for country in newest for chunk in newest[country]]
+
+
+def synonyms_of(
+    glossary: Sequence[GlossaryEntry], terms: Callable[[str], Sequence[str]]
+) -> dict[str, str]:
+    """Return the terms of the glossary's single words that stand for no figures, by
+    those of their other words.
+    """
+    synonyms: dict[str, str] = {}
+    for entry in glossary:
+        if entry.heading or entry.formula or len(terms(entry.term)) != 1:
+            continue
+        for word in entry.other_words:
+            if len(terms(word)) == 1:
+                synonyms[terms(word)[0]] = terms(entry.term)[0]
+    return synonyms
 
 
 def _kind_of_set(

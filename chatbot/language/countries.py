@@ -148,19 +148,6 @@ def usual_name(code: str) -> str:
     return _names()[code]
 
 
-@lru_cache(maxsize=1024)
-def is_official_name(name: str) -> bool:
-    """Return whether a name is the long one of a country that has a shorter one:
-    "Republic of Kenya".
-    """
-    key = normalise(name)
-    for country in countries():
-        has_shorter = country.usual_name != country.official_name
-        if has_shorter and key == normalise(country.official_name):
-            return True
-    return False
-
-
 def takes_article(name: str) -> bool:
     """Return whether the name has "the" before it in English: the United States, the
     Gambia.

@@ -21,7 +21,6 @@ from ..language.countries import (
     country_code,
     country_names,
     in_spoken_order,
-    is_official_name,
     normalise,
     usual_name,
 )
@@ -552,7 +551,8 @@ def _name_in(line: str, code: str) -> str:
         key = normalise(country.text)
         if code not in country.keys or key not in country_names():
             continue
-        if name.isupper() or key in NAMES_OF_PARTS or is_official_name(name):
+        is_official = not STATE_WORDS.isdisjoint(key.split())
+        if name.isupper() or key in NAMES_OF_PARTS or is_official:
             continue
         if key == normalise(usual_name(code)):
             # "Perú" in a Spanish title.

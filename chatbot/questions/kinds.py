@@ -14,7 +14,8 @@ from typing import Literal
 
 from ..domain.scope import Kind, Named, NamedDocument, Reading
 from ..language.analysis import LETTERS_PATTERN, WORD_PATTERN
-from ..language.figures import ONES, Figure, comma_decimals, figures
+from ..language.figures import ANY_SCALE, ONES, Figure, comma_decimals, figures
+from ..language.units import unit_pattern
 from .english import number_of, pattern, words
 from .reading import asking_clause, remove_names
 
@@ -57,9 +58,11 @@ _ALL = pattern(
     r"\b(?:all|every|across|among|over|these|the)\W+(?:\w+\W+){0,2}{countries}\b"
 )
 _BOUND = pattern(
-    r"\b(?:(?P<above>{above})|(?P<below>{below}))\W+"
+    r"\b(?:(?P<above>{above})|(?P<below>{below})|(?P<exact>{exactly}))\W+"
     r"(?:(?:a|the|about|some|of|even)\W+)?(?=[$€£]?\S)"
+    r"|\b(?P<none>)(?=0\s+[^\W\d])"
 )
+_UNIT_BEHIND = re.compile(rf"\s*(?P<unit>{unit_pattern().pattern})", re.IGNORECASE)
 _BEHIND = pattern(r"^\W*(?:or|and) (?:(?P<above>{or_above})|(?P<below>{or_below}))\b")
 _INCLUSIVE = pattern(r"\b{inclusive}\b")
 _NOT_BEFORE = pattern(r"\b{negation}(?:\s+(?!(?:and|but|or)\b)\w+){0,5}\s*$")
@@ -68,6 +71,13 @@ FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _FRACTION = pattern(
     rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(FRACTIONS)})s?\b"
 )
+_OF_SCALE = pattern(
+    rf"\b(?:(?:(?P<count>{'|'.join(list(ONES)[:9])})\s)?"
+    rf"(?P<part>{'|'.join(FRACTIONS)})s?\s(?:of\s)?)?an?\s(?=(?:{ANY_SCALE})\b)"
+    r"|\b(?P<zero>zero\s)"
+)
+"""What stands for a number before its scale: "three quarters of a million"; and 0."""
+NUMBER_WORDS = " ".join(["zero", *ONES, *FRACTIONS, ANY_SCALE.replace("|", " ")])
 _ONE_IN = pattern(r"(?P<count>\w+)\W+(?:in|out of)\W+(?:every\W+)?(?P<whole>\w+)\b")
 _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
 _WHO = pattern(r"^\W*(?:(?:and|but|so)\W+)?who(?:m|se)?\b")
@@ -85,13 +95,16 @@ _CHANGES_FIGURE = pattern(r"\b{changes_figure}\b")
 @dataclass(frozen=True, slots=True)
 class Bound:
     """``above``: greater than ``value``, else less than it. ``inclusive``: or equal to
-    it. ``negated``: the others are asked for ("not below 40").
+    it. ``exact``: just that. ``negated``: the others are asked for ("not below 40").
+    ``unit``: of the value, as it is written; "" = that of the figures.
     """
 
     above: bool
     value: Decimal
     inclusive: bool = False
     negated: bool = False
+    exact: bool = False
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +181,7 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     kind = _kind(reading, plain, bound, countries)
     if kind in {"count", "filter"}:
         bound = bound or _sign(plain)
-    topic = _topic(plain, bound)
+    topic = _topic(_in_digits(plain), bound)
     if kind not in OF_ALL:
         counted = _LAST_YEARS.search(plain)
         last = number_of(counted["count"]) if counted else 0
@@ -220,6 +233,8 @@ def _kind(reading: Reading, plain: str, bound: Bound | None, countries: int) -> 
 def _topic(plain: str, bound: Bound | None) -> str:
     """Return the words of a question that say what it is about."""
     topic = plain
+    if bound is not None and bound.unit:
+        topic = topic.replace(bound.unit, " ", 1)
     for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH):
         topic = form.sub(_without_countries, topic)
     if bound is not None and bound == _sign(plain):
@@ -352,9 +367,26 @@ def _numbers(plain: str) -> list[Figure]:
     ]
 
 
+def _in_digits(plain: str) -> str:
+    """Return a text with the numbers of its scales in digits: "0.5 million"."""
+    return _OF_SCALE.sub(_digits_of, plain)
+
+
+def _digits_of(match: re.Match[str]) -> str:
+    count = number_of(match["count"] or "") or 1
+    if match["zero"]:
+        return "0 "
+    return f"{count / FRACTIONS.get(match['part'] or '', 1):.4g} "
+
+
 def _bound(plain: str) -> Bound | None:
+    is_list = words_for_countries(plain, of_all=True) != ""
+    plain = _in_digits(plain)
     for match in _BOUND.finditer(plain):
         rest = plain[match.end() :]
+        is_exact = not (match["above"] or match["below"])
+        if is_exact and not is_list:
+            continue
         next_numbers = [
             number
             for number in _numbers(rest)
@@ -370,6 +402,8 @@ def _bound(plain: str) -> Bound | None:
             value,
             inclusive=_INCLUSIVE.match(match[0]) is not None,
             negated=_is_negated(plain, match.start()),
+            exact=is_exact,
+            unit=_unit_behind(rest, next_numbers),
         )
     for number in _numbers(plain):
         if behind := _BEHIND.match(plain[number.end :]):
@@ -377,12 +411,18 @@ def _bound(plain: str) -> Bound | None:
     return None
 
 
+def _unit_behind(text: str, numbers: Sequence[Figure]) -> str:
+    """Return the unit of the first number, as it is written; "" without one."""
+    for number in numbers[:1]:
+        if unit := _UNIT_BEHIND.match(text, number.end):
+            return unit["unit"]
+    return ""
+
+
 def _part(text: str) -> Decimal | None:
-    """Return the per cent that a text begins with in words: "half", "one in four",
-    "zero"; None for others.
+    """Return the per cent that a text begins with in words: "half", "one in four"; None
+    for others.
     """
-    if text.lower().startswith("zero"):
-        return Decimal(0)
     if fraction := _FRACTION.match(text):
         number = Decimal(number_of(fraction["count"] or "") or 1)
         return 100 * number / FRACTIONS[fraction["part"].lower()]

@@ -296,6 +296,19 @@ def asks_several(reading: Reading) -> bool:
     return asking > 1
 
 
+def asks_of_each(reading: Reading) -> bool:
+    """Return whether each clause of a question asks something of another country: "What
+    is the capital of Chad, and how many people live in Mali?".
+    """
+    if COMPARES.search(reading.text) or _NO_NOUN.search(reading.text):
+        return False
+    places = []
+    for start, end in _clauses(reading.text):
+        names = [one.keys for one in reading.countries if start <= one.start < end]
+        places.append(names)
+    return len(places) > 1 and all(places) and places[0] != places[1]
+
+
 def sub_questions(
     reading: Reading, things: Callable[[str], Sequence[str]], most: int = MAX_PARTS
 ) -> list[str]:

@@ -29,7 +29,7 @@ _OF_A_THING = re.compile(
     r"^\W*where\b(?!\W+(?:is|are|else|do people)\b)", re.IGNORECASE
 )
 """Asks where something happened: "Where does the name come from?"."""
-_IDLE = pattern(r"\b(?:{seeks}|which ones|{main_item})\b")
+_IDLE = pattern(r"\b(?:{seeks}|which ones|{main_item}|{idle_of_sets})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ def read_word_set(reading: Reading, request: Request) -> WordSet | None:
 
 def _may_ask_for_set(text: str, request: Request) -> bool:
     """Return whether a text without names may ask for countries by words alone."""
-    by_figures = request.bound is not None and request.bound.value
+    bound = request.bound
+    by_figures = bound is not None and (bound.exact or bound.value)
     if by_figures or request.kind not in {"value", "count", "filter"}:
         return False
     if not words_for_countries(text, of_all=True) or COMPARES.search(text):

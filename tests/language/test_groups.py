@@ -4,39 +4,12 @@ import pytest
 
 from chatbot.language.countries import country_code
 from chatbot.language.groups import find_groups, group_named, usual_groups
+from tests.data import cases
+
+CASES = cases(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Which African country has the highest literacy?", ["Africa"]),
-        ("Unemployment in East Africa: who is worst off?", ["Eastern Africa"]),
-        ("West-African countries by area", ["Western Africa"]),
-        ("Who drinks most in South America?", ["South America"]),
-        ("Youngest people of the Sahel", ["Sahel"]),
-        ("debt of EU countries and in the AU", ["European Union", "African Union"]),
-        (
-            "Which Latin American or Caribbean country trades most?",
-            ["Latin America and the Caribbean", "Caribbean"],
-        ),
-        ("Inflation in sub-Saharan Africa", ["Sub-Saharan Africa"]),
-        ("¿Qué países africanos exportan café?", ["Africa"]),
-        ("Chômage en Afrique de l'Ouest", ["Western Africa"]),
-        ("População da América Latina", ["Latin America and the Caribbean"]),
-        ("ما هو عدد السكان في غرب أفريقيا؟", ["Western Africa"]),
-        ("Arab states with the most oil", ["League of Arab States"]),
-        (
-            "Which landlocked developing country grows fastest?",
-            ["Landlocked developing countries"],
-        ),
-        ("Among the Europeans, who emits most?", ["Europe"]),
-        ("south of the Sahara, who earns most?", ["Sub-Saharan Africa"]),
-        ("African swine fever", []),
-        ("Le chômage au Mali", []),
-        ("European settlers in the nineteenth century", []),
-        ("West bank of the river", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "names"), CASES["named"])
 def test_a_text_names_groups(text: str, names: list[str]) -> None:
     found = [named.group.name for named in find_groups(text, usual_groups())]
     assert found == names

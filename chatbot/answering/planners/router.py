@@ -10,7 +10,7 @@ from ...domain import Range
 from ...models.replies import choice
 from ...questions.kinds import OF_ALL
 from ...questions.reading import COUNTRY, YEAR
-from ...questions.sides import COMPARES, sides
+from ...questions.sides import COMPARES, asks_of_each, sides
 from ..tools import Tools
 from ..turn import Turn
 
@@ -103,7 +103,7 @@ class Router:
             isinstance(condition, Range) or len(condition.values) > 1
             for _, condition in question.scope.conditions
         )
-        if not (says_so or names_several or chosen_several):
+        if not (says_so or names_several or chosen_several) or asks_of_each(reading):
             return False
         compared = sides(reading, question.scope, turn.catalog).compared
         if not says_so and len([side for side in compared if side.ready]) < 2:

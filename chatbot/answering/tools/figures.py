@@ -31,12 +31,14 @@ from ...language.table_words import is_total
 from ...language.units import convert, is_convertible
 from ...language.words import Say
 from ...questions.kinds import (
+    NUMBER_WORDS,
     OF_ALL,
     Request,
     asks_for_person,
     is_wish,
     read_request,
     thing_asked,
+    topic_of_figures,
     without_countries_asked_for,
 )
 from ...questions.operations import (
@@ -48,6 +50,7 @@ from ...questions.operations import (
 )
 from ...questions.reading import (
     COUNTRY,
+    NAME,
     NEUTRAL_WORDS,
     SHARE_WORDS,
     YEAR,
@@ -88,7 +91,7 @@ from ..table_rows import (
     month_named,
 )
 from ..turn import Turn
-from ..word_sets import WordSets
+from ..word_sets import WordSets, synonyms_of
 
 _WHAT_AND_WHEN = attrgetter("subject", "indicator", "unit", "year", "edition")
 
@@ -318,13 +321,14 @@ class FigureTool:
         return found
 
     def _uses_all_words(self, turn: Turn, table: Rendered | None) -> bool:
-        """Return whether a table answers each word of the question that says
-        something.
+        """Return whether a table answers each word of the question that says something.
+        A name that it leaves out, as "the Balkans", is what no list has.
         """
         if table is None:
             return False
         unused = UnusedWords(turn.judge)
-        return not unused.of_figures(turn.reading, table.things, table.text)
+        words = unused.of_figures(turn.reading, table.things, table.text)
+        return not words or NAME.search(f"the {words[0]}") is not None
 
     def _of_reported(
         self,
@@ -339,14 +343,20 @@ class FigureTool:
         ``subjects``: those in scope.
         """
         scope = turn.question.scope.having(COUNTRY, subjects)
-        measured = self.tables.compile(
-            request.topic,
-            scope,
-            about,
-            turn.request,
-            newest=newest,
-            of_all=request.kind in OF_ALL,
-        )
+        measured: Sequence[IndicatorFigures] = ()
+        # A name that no indicator has, as "the Balkans", is said to be unused. "Largest
+        # area" is nearer to urban areas than "area" is.
+        nameless = NAME.sub(" ", request.topic)
+        for topic in (request.topic, nameless, topic_of_figures(nameless)):
+            measured = measured or self.tables.compile(
+                topic,
+                scope,
+                about,
+                turn.request,
+                newest=newest,
+                of_all=request.kind in OF_ALL,
+            )
+        measured = self._in_unit_of_bound(request, measured, scope, subjects)
         if not measured or self._is_of_others(turn, request, measured[0]):
             return self._of_rows(turn, request)
         stated = [named.condition for named in turn.reading.figure_years]
@@ -354,6 +364,8 @@ class FigureTool:
         if rendered is None:
             return self._of_rows(turn, request)
         rendered.unused = _dropped(turn.reading, request, about, rendered)
+        if request.bound is not None:
+            rendered.things = (*rendered.things, request.bound.unit, NUMBER_WORDS)
         if request.kind == "comparison":
             also = self._also_named(turn, [one.heading for one in measured])
             rendered.text = f"{rendered.text}\n\n{also}".strip()
@@ -361,6 +373,28 @@ class FigureTool:
             without = lacking(subjects, measured[0].by_subject, turn.say)
             rendered.text = f"{rendered.text}\n\n{without}".strip()
         return rendered
+
+    def _in_unit_of_bound(
+        self,
+        request: Request,
+        measured: Sequence[IndicatorFigures],
+        scope: Scope,
+        subjects: Sequence[str],
+    ) -> Sequence[IndicatorFigures]:
+        """Return the indicator that is measured as the bound of a request is, else the
+        size: "smaller than 1,000 square kilometres" names no other.
+        """
+        bound = request.bound
+        if bound is None or not bound.unit:
+            return measured
+        pairs = self.tables.indicators(scope)
+        candidates = [*measured]
+        for pair in self.tables.sizes(scope):
+            candidates.append(self.tables.measured(*pair, pairs, scope, subjects))
+        for one in candidates:
+            if all(is_convertible(unit, bound.unit) for unit in one.units):
+                return [one]
+        return ()
 
     def _also_named(self, turn: Turn, own: Sequence[str]) -> str:
         """Return a sentence about the indicators other than ``own`` that the glossary
@@ -399,7 +433,9 @@ class FigureTool:
         asked = read_word_set(turn.reading, request)
         if asked is None:
             return None
-        sets = WordSets(self.store, self.tables.index, turn.analyzer.terms)
+        terms = turn.analyzer.terms
+        synonyms = synonyms_of(self.glossary(), terms)
+        sets = WordSets(self.store, self.tables.index, terms, synonyms)
         # Where no index of words answers, the search by vectors may.
         with suppress(SearchEngineError):
             found = sets.answer(asked, newest or scope, scope, subjects, turn.say)
