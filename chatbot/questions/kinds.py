@@ -74,7 +74,7 @@ _FRACTION = pattern(
 _OF_SCALE = pattern(
     rf"\b(?:(?:(?P<count>{'|'.join(list(ONES)[:9])})\s)?"
     rf"(?P<part>{'|'.join(FRACTIONS)})s?\s(?:of\s)?)?an?\s(?=(?:{ANY_SCALE})\b)"
-    r"|\b(?P<zero>zero\s)"
+    r"|\b(?P<zero>zero)\b(?!-)"
 )
 """What stands for a number before its scale: "three quarters of a million"; and 0."""
 NUMBER_WORDS = " ".join(["zero", *ONES, *FRACTIONS, ANY_SCALE.replace("|", " ")])
@@ -375,7 +375,7 @@ def _in_digits(plain: str) -> str:
 def _digits_of(match: re.Match[str]) -> str:
     count = number_of(match["count"] or "") or 1
     if match["zero"]:
-        return "0 "
+        return "0"
     return f"{count / FRACTIONS.get(match['part'] or '', 1):.4g} "
 
 

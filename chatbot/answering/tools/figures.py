@@ -346,8 +346,12 @@ class FigureTool:
         measured: Sequence[IndicatorFigures] = ()
         # A name that no indicator has, as "the Balkans", is said to be unused. "Largest
         # area" is nearer to urban areas than "area" is.
-        nameless = NAME.sub(" ", request.topic)
-        for topic in (request.topic, nameless, topic_of_figures(nameless)):
+        topics = [request.topic]
+        text = turn.reading.text
+        if request.kind == "ranking" and without_countries_asked_for(text) != text:
+            nameless = NAME.sub(" ", request.topic)
+            topics += [nameless, topic_of_figures(nameless)]
+        for topic in topics:
             measured = measured or self.tables.compile(
                 topic,
                 scope,
