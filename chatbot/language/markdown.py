@@ -11,24 +11,16 @@ _MARKDOWN_SIGN = re.compile(
     r"|<(?=[a-zA-Z/!?])|~(?=~)|&(?=#?\w+;)|^[#>]|\[(?=\W*\d)|(?<=\d)\]|\](?=[(\[:])"
 )
 """A sign where it would be markup, or the number of a citation."""
-_ROW = re.compile(r"(?:Item|Indicator): ([^;·]+); (?:Value|Figure): ")
-"""The first cells of a row behind heads that say nothing."""
 
 
 def quotation_markdown(quotation: "Quotation") -> str:
     """Return a quotation with its citation as Markdown, what answers in bold."""
-    text = _without_heads(" ".join(quotation.text.split()))
+    text = " ".join(quotation.text.split())
     shown = _escaped(text)
-    answering = _without_heads(quotation.answer)
-    if answering and answering in text:
-        before, answer, after = text.partition(answering)
+    if quotation.answer and quotation.answer in text:
+        before, answer, after = text.partition(quotation.answer)
         shown = f"{_escaped(before)}**{_escaped(answer)}**{_escaped(after)}"
     return f"“{shown}” [{quotation.number}]"
-
-
-def _without_heads(text: str) -> str:
-    """Return a text with rows as people write them: "total: 3"."""
-    return _ROW.sub(r"\1: ", text)
 
 
 def quotation_item(quotation: "Quotation", say: "Say") -> str:

@@ -60,15 +60,3 @@ def test_what_answers_is_bold_whatever_signs_it_has() -> None:
         number=1, where="x", text="One. #two _is_ here.", answer="#two _is_ here."
     )
     assert quotation_markdown(quotation) == r"“One. **\#two \_is\_ here.**” [1]"
-
-
-def test_heads_that_say_nothing_are_not_shown_in_a_row() -> None:
-    row = "Item: total population; Value: 82.6%"
-    quotation = Quotation(
-        number=1,
-        where="x",
-        text=f"{row} · Item: tea; 2023: 7 · Region: North; Value: 3",
-        answer=row,
-    )
-    shown = "**total population: 82.6%** · Item: tea; 2023: 7 · Region: North; Value: 3"
-    assert quotation_markdown(quotation) == f"“{shown}” [1]"
