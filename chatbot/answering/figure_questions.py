@@ -3,7 +3,7 @@ indicators and years.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -32,9 +32,11 @@ from ..language.words import Say
 from ..questions.counted import says_nothing, says_people
 from ..questions.kinds import Request, topic_of_figures
 from ..questions.operations import (
+    BY_PEOPLE,
     Operation,
     read_operation,
 )
+from ..questions.telling_words import telling_words
 from ..search.indicators import TOTAL
 from .figure_premises import words_of
 from .figure_queries import FigureQueries, named_pair
@@ -378,6 +380,9 @@ class FigureQuestions:
         part = tables.measured(*pair, pairs, scope, subjects)
         if not part.is_amount:
             return []
+        reported = self._reported_for_each(operation, pairs)
+        if reported:
+            return [reported]
         if operation.wanted == "each":
             people = f" * {operation.people}" if operation.people > 1 else ""
             return [f"[{name}] / [{population}]{people}"]
@@ -391,6 +396,21 @@ class FigureQuestions:
         if self.terms(population)[0] in self.terms(heading):
             return [name, population]
         return []
+
+    def _reported_for_each(
+        self, operation: Operation, pairs: Mapping[str, Mapping[str, int]]
+    ) -> str:
+        """Return what reports give for each inhabitant themselves: "Real GDP per
+        capita"; "" where that is not asked, or they give none.
+        """
+        if operation.wanted != "each":
+            return ""
+        words = telling_words(Reading(operation.topics[0]))
+        asked = set(self.terms(" ".join(words)))
+        for heading, labels in pairs.items():
+            if BY_PEOPLE.search(heading) and asked.issubset(self.terms(heading)):
+                return indicator_name(heading, min(labels))
+        return ""
 
     def _names_label(self, topic: str, heading: str, label: str) -> bool:
         """Return whether a topic has a word for the label: of a heading without a

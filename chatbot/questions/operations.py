@@ -84,7 +84,7 @@ _SUM = pattern(r"\b{of_named}\b")
 _DIFFERENCE = pattern(r"\b{difference}\b")
 _RATIO = pattern(r"\b{ratio}\b")
 _IN_PER_CENT = pattern(r"\b{in_per_cent}\b")
-_BY_PEOPLE = pattern(r"\b{scaled_by_people}\b")
+BY_PEOPLE = pattern(r"\b{scaled_by_people}\b")
 _PER_AREA = pattern(r"\b{per_area}")
 _SQUARE_KILOMETRE = re.compile(r"square kilom|sq\.? ?km|km²", re.IGNORECASE)
 _PART_OF = pattern(r"\b{part_of}\b")
@@ -184,7 +184,7 @@ _FORMS: Mapping[str, Sequence[re.Pattern[str]]] = {
     "per_cent": (_IN_PER_CENT,),
     "gain": (_DIFFERENCE, _GAINED),
     "verdict": (_THAN, _WHICH_ONE),
-    "each": (_BY_PEOPLE,),
+    "each": (BY_PEOPLE,),
     "dense": (_PER_AREA,),
     "share": (_PART_OF,),
     "sum": (_SUM,),
@@ -319,9 +319,9 @@ def _of_two_topics(question: _Wording) -> Operation | None:
 
 def _of_each(question: _Wording) -> Operation | None:
     """Read "How many dollars of exports per head does Chad have?"."""
-    if not question.subjects or not question.asks(_BY_PEOPLE):
+    if not question.subjects or not question.asks(BY_PEOPLE):
         return None
-    text = measured(_BY_PEOPLE.sub(" ", question.text))
+    text = measured(BY_PEOPLE.sub(" ", question.text))
     return Operation("each", (text,), question.units)
 
 
@@ -408,11 +408,11 @@ def dropped_operations(reading: Reading, names: str) -> Sequence[str]:
     terms = analyzer("english").terms
     of_names = set(terms(names))
     dropped = []
-    for form in (_NEGATION, _DIFFERENCE, _RATIO, _BY_PEOPLE):
+    for form in (_NEGATION, _DIFFERENCE, _RATIO, BY_PEOPLE):
         match = form.search(plain)
         if match is None:
             continue
-        is_rate = form is _BY_PEOPLE and _RATE.search(names) is not None
+        is_rate = form is BY_PEOPLE and _RATE.search(names) is not None
         if not is_rate and not set(terms(match[0])) & of_names:
             dropped.append(match[0].strip())
     return dropped

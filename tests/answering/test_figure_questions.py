@@ -34,6 +34,7 @@ FIGURES = (
     figure("Kenya", "Railways", "500", None, 2025, label="electrified", unit=" km"),
     figure("Kenya", "Exports", "12000000000", 2024, 2025, unit="$"),
     figure("Kenya", "Imports", "22000000000", 2024, 2025, unit="$"),
+    figure("Kenya", "Imports per capita", "400", 2024, 2025, unit="$"),
     figure("Kenya", "Towns - population", "1450000", 2024, 2025, "MOMBASA", ""),
     figure("Kenya", "Life span", "70", 2024, 2025, "female", " years"),
     figure("Kenya", "Life span", "65", 2024, 2025, "male", " years"),
@@ -73,6 +74,10 @@ def answer(question: str, of: FigureQueries | None = None) -> str:
         (
             "How many dollars of exports per head does Kenya have?",
             "Kenya, Exports / Population: 206.9 dollars (",
+        ),
+        (
+            "What are Kenya's imports per head?",
+            "Kenya, Imports per capita: 400$",
         ),
         (
             "What share of the railways of Kenya is electrified?",
