@@ -408,7 +408,8 @@ class FigureQuestions:
         words = telling_words(Reading(operation.topics[0]))
         asked = set(self.terms(" ".join(words)))
         for heading, labels in pairs.items():
-            if BY_PEOPLE.search(heading) and asked.issubset(self.terms(heading)):
+            named = set(self.terms(heading))
+            if BY_PEOPLE.search(heading) and asked <= named:
                 return indicator_name(heading, min(labels))
         return ""
 

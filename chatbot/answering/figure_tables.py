@@ -31,12 +31,11 @@ from ..language.units import PERCENT, read_unit
 from ..questions.counted import says_nothing, says_people
 from ..questions.kinds import main_things, topic_of_figures
 from ..questions.operations import read_units
-from ..search.indicators import REST, TOTAL, IndicatorIndex
+from ..search.indicators import REST, SURELY_ASKED, TOTAL, IndicatorIndex
 from ..search.weights import read_weight
 from .key_figures import most_asked, sizes
 
 LEAST = read_weight("figures.least")
-LEAST_COMPUTED = read_weight("labels.least")
 LEAD = read_weight("labels.second")
 """What a heading needs to be computed with: a score, and a lead over the next one."""
 LEAST_OF_PART = read_weight("figures.least_of_part")
@@ -315,7 +314,7 @@ class FigureTables:
         if not words:
             return None
         pairs = self.indicators(scope)
-        return self._meant(words, pairs, request, least=LEAST_COMPUTED, lead=LEAD)
+        return self._meant(words, pairs, request, least=SURELY_ASKED, lead=LEAD)
 
     def sizes(self, scope: Scope) -> list[tuple[str, str]]:
         """Return the headings and labels that "bigger" means of a country."""

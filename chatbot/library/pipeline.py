@@ -357,10 +357,12 @@ class Ingestor(VersionWriter):
         cancel = control and control.cancel
         read = self.read_texts(figure_years, texts, document.name, cancel)
         years = dict(zip(texts, read, strict=True))
-        chunks = [
-            replace(chunk, figure_years=_all_years(years.get(chunk.text, ()), chunk))
-            for chunk in chunks
-        ]
+        dated = []
+        for chunk in chunks:
+            given = years.get(chunk.text, ())
+            of_chunk = _all_years(given, chunk)
+            dated.append(replace(chunk, figure_years=of_chunk))
+        chunks = dated
         if not chunks:
             raise errors.LoadError(f"{document.name}: no text was found in it.")
         # One passage at most: what of the summary the embedder reads (R-D7).

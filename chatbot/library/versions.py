@@ -409,13 +409,14 @@ class VersionWriter:
                 self.store,
                 document_id,
                 control,
-                written=[id for id in written if id in behind],
-                retired=[id for id in retired if id in behind],
+                written=behind.intersection(written),
+                retired=behind.intersection(retired),
             )
             if not behind:
                 return True
             control.indexing(total - len(behind), total)
-            if time.monotonic() >= until or (retired and control.cancel.cancelled):
+            is_late = time.monotonic() >= until
+            if is_late or (retired and control.cancel.cancelled):
                 return False
             with control.aside():
                 control.cancel.wait(pause)
@@ -430,8 +431,8 @@ class VersionWriter:
         document_id: str,
         control: JobControl,
         *,
-        written: Sequence[str],
-        retired: Sequence[str],
+        written: AnyOf[str],
+        retired: AnyOf[str],
     ) -> set[str]:
         """Return the passages among these that searches do not know yet, or still know;
         all of them while the search engine says when to ask again.

@@ -30,7 +30,7 @@ from .weights import read_weight
 
 WORDS = read_weight("labels.words")
 SURE = read_weight("labels.sure")
-LEAST = read_weight("labels.least")
+SURELY_ASKED = read_weight("labels.least")
 KEPT_TOPICS = int(read_weight("labels.topics"))
 KEPT_LABELS, KEPT_PHRASES = 20_000, 20_000
 """Labels whose words are kept, and phrases of headings whose vectors are: 30 MB at 384
@@ -79,7 +79,7 @@ class _Group(NamedTuple):
         any question: a broad one counts only where it is asked.
         """
         for place in self.broad:
-            scores[place] *= scores[place] >= LEAST
+            scores[place] *= scores[place] >= SURELY_ASKED
         return int(scores.argmax())
 
 
@@ -369,17 +369,26 @@ class IndicatorIndex:
         ]
         counts = Counter(term for group in others for term in group.every)
         headings = len(phrases.headings) + len(others)
-        weight = cache(
-            lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term]))
-        )
+
+        def weigh(term: str) -> float:
+            used = phrases.counts[term] + counts[term]
+            return log(2 + headings / (1 + used))
+
+        weight = cache(weigh)
         topic_words = Topic(frozenset(self._terms(topic)), weight)
         nearness: dict[Key, Near] = {}
         for key, group in groups.items():
             if nearest[group.number] < least - WORDS:
                 continue
+            if not group.broad and topic_words.terms.isdisjoint(group.every):
+                # Most groups, of which only the nearest phrase counts.
+                nearness[key] = Near(nearest[group.number], 0.0)
+                continue
             shared = list(map(topic_words.shared, group.terms))
-            rows = cosines[group.start : group.start + len(shared)]
-            place = group.best(rows + WORDS * np.array(shared))
+            end = group.start + len(shared)
+            rows = cosines[group.start : end]
+            words = WORDS * np.array(shared)
+            place = group.best(rows + words)
             nearness[key] = Near(float(rows[place]), shared[place])
         return topic_words, nearness
 

@@ -89,7 +89,8 @@ class Finish:
         cited_hits = zip(answer.citations, hits, strict=True)
         citations = tuple(replace(cited, hit=hit) for cited, hit in cited_hits)
         answer = replace(answer, citations=citations)
-        answer = replace(answer, response=_with_rest(turn, draft, answer))
+        response = _with_rest(turn, draft, answer)
+        answer = replace(answer, response=response)
         failure = turn.limits.failure
         if failure is not None:
             degraded = Degraded(failure.reason, failure.retry_after)
@@ -138,9 +139,11 @@ def _with_rest(turn: Turn, draft: Draft, answer: Answer) -> str:
 def with_preamble(turn: Turn, answer: Answer) -> Answer:
     """Return the answer with what was said above it, and the scope that is offered."""
     preamble = turn.events.preamble
-    marks = tuple(mark.moved(len(preamble)) for mark in answer.marks)
+    length = len(preamble)
+    marks = tuple(mark.moved(length) for mark in answer.marks)
     scope = turn.events.with_origins(answer.scope)
-    trace = replace(answer.trace, understood=turn.subjects, stages=tuple(turn.timings))
+    stages = tuple(turn.timings)
+    trace = replace(answer.trace, understood=turn.subjects, stages=stages)
     return replace(
         answer,
         response=preamble + answer.response,

@@ -371,7 +371,7 @@ class FigureTool:
         if request.bound is not None:
             rendered.things = (*rendered.things, request.bound.unit, NUMBER_WORDS)
         if request.kind == "comparison":
-            also = self._also_named(turn, [one.heading for one in measured])
+            also = self._also_named(turn, [one.heading for one in measured], scope)
             rendered.text = f"{rendered.text}\n\n{also}".strip()
         if request.kind in OF_ALL:
             without = lacking(subjects, measured[0].by_subject, turn.say)
@@ -400,13 +400,13 @@ class FigureTool:
                 return [one]
         return ()
 
-    def _also_named(self, turn: Turn, own: Sequence[str]) -> str:
+    def _also_named(self, turn: Turn, own: Sequence[str], scope: Scope) -> str:
         """Return a sentence about the indicators other than ``own`` that the glossary
         calls by the words of a question, as "GDP" names two; "" without any.
         """
         words = " ".join(telling_words(turn.reading))
         name = words.casefold()
-        here = self.tables.indicators(turn.question.scope)
+        here = self.tables.indicators(scope)
         called: list[str] = []
         names = []
         for entry in self.glossary():
@@ -655,7 +655,7 @@ class FigureTool:
         if units and not is_convertible(figure.unit, units[0]):
             return ""
         stated = _as_sentence(figure, units, passage.number, turn.say)
-        also = self._also_named(turn, [figure.heading])
+        also = self._also_named(turn, [figure.heading], turn.question.scope)
         return f"{stated}\n\n{also}".strip()
 
     def converted(self, turn: Turn, quotes: str, context: Context) -> str:

@@ -71,7 +71,8 @@ def test_what_there_is_is_counted_under_the_rest_of_the_scope_and_takes_uploads(
         {"value": "news", "documents": 1},
     ]
     facets = client.get("/api/facets?collections=news").get_json()
-    assert facets["country_name"] == [{"value": "Mali", "documents": 1, "code": "466"}]
+    mali = {"value": "Mali", "documents": 1, "code": "466", "label": "Mali"}
+    assert facets["country_name"] == [mali]
     assert (facets["documents"], facets["chunks"], facets["collections"]) == (
         1,
         2,

@@ -122,8 +122,8 @@ class TestFacets:
         assert (newest["date"], newest["added"][:2]) == ("2023", "20")
         assert found == {
             "country_name": [
-                {"value": "Kenya", "documents": 1, "code": "404"},
-                {"value": "Mali", "documents": 1, "code": "466"},
+                {"value": "Kenya", "documents": 1, "code": "404", "label": "Kenya"},
+                {"value": "Mali", "documents": 1, "code": "466", "label": "Mali"},
             ],
             "year": [{"value": 2021, "documents": 1}, {"value": 2023, "documents": 1}],
             "document_name": [

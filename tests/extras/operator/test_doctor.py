@@ -425,6 +425,7 @@ def test_the_careless_operator_is_warned(tmp_path: Path) -> None:
         "any_page_may_change",
         "any_page_may_embed",
         "no_secret_key",
+        "nobody_named",
         "idle_administrator",
     }
 
