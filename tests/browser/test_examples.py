@@ -32,7 +32,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
 def test_each_example_is_answered_right_after_each_other_one(
     reused: Watched, address: str
 ) -> None:
-    """`python -m benchmarks tapped` does so on three libraries."""
+    """`python -m benchmarks.tapped` does so on three libraries."""
     page, problems = reused
     asked = dict(tap_pairs(page, address, countries=0))
     assert len(asked) == 4  # two examples, and two pairs of them
