@@ -380,10 +380,10 @@ class FigureQuestions:
         part = tables.measured(*pair, pairs, scope, subjects)
         if not part.is_amount:
             return []
-        reported = self._reported_for_each(operation, pairs)
-        if reported:
-            return [reported]
         if operation.wanted == "each":
+            reported = self._reported_for_each(operation.topics[0], pairs)
+            if reported:
+                return [reported]
             people = f" * {operation.people}" if operation.people > 1 else ""
             return [f"[{name}] / [{population}]{people}"]
         heading, label = pair
@@ -398,18 +398,17 @@ class FigureQuestions:
         return []
 
     def _reported_for_each(
-        self, operation: Operation, pairs: Mapping[str, Mapping[str, int]]
+        self, topic: str, pairs: Mapping[str, Mapping[str, int]]
     ) -> str:
-        """Return what reports give for each inhabitant themselves: "Real GDP per
-        capita"; "" where that is not asked, or they give none.
+        """Return what reports give for each inhabitant of a topic themselves: "Real GDP
+        per capita"; "" where they give nothing.
         """
-        if operation.wanted != "each":
-            return ""
-        words = telling_words(Reading(operation.topics[0]))
-        asked = set(self.terms(" ".join(words)))
+        words = telling_words(Reading(topic))
+        terms_asked = set(self.terms(" ".join(words)))
         for heading, labels in pairs.items():
-            named = set(self.terms(heading))
-            if BY_PEOPLE.search(heading) and asked <= named:
+            if not BY_PEOPLE.search(heading):
+                continue
+            if terms_asked.issubset(self.terms(heading)):
                 return indicator_name(heading, min(labels))
         return ""
 

@@ -313,11 +313,15 @@ def synonyms_of(
     """
     synonyms: dict[str, str] = {}
     for entry in glossary:
-        if entry.heading or entry.formula or len(terms(entry.term)) != 1:
+        if entry.heading or entry.formula:
+            continue
+        meant = terms(entry.term)
+        if len(meant) != 1:
             continue
         for word in entry.other_words:
-            if len(terms(word)) == 1:
-                synonyms[terms(word)[0]] = terms(entry.term)[0]
+            said = terms(word)
+            if len(said) == 1:
+                synonyms[said[0]] = meant[0]
     return synonyms
 
 

@@ -304,8 +304,9 @@ def asks_of_each(reading: Reading) -> bool:
         return False
     places = []
     for start, end in _clauses(reading.text):
-        names = [one.keys for one in reading.countries if start <= one.start < end]
-        places.append(names)
+        places.append(
+            [name.keys for name in reading.countries if start <= name.start < end]
+        )
     return len(places) > 1 and all(places) and places[0] != places[1]
 
 

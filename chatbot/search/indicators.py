@@ -370,11 +370,11 @@ class IndicatorIndex:
         counts = Counter(term for group in others for term in group.every)
         headings = len(phrases.headings) + len(others)
 
-        def weigh(term: str) -> float:
+        @cache
+        def weight(term: str) -> float:
             used = phrases.counts[term] + counts[term]
             return log(2 + headings / (1 + used))
 
-        weight = cache(weigh)
         topic_words = Topic(frozenset(self._terms(topic)), weight)
         nearness: dict[Key, Near] = {}
         for key, group in groups.items():

@@ -89,8 +89,7 @@ class Finish:
         cited_hits = zip(answer.citations, hits, strict=True)
         citations = tuple(replace(cited, hit=hit) for cited, hit in cited_hits)
         answer = replace(answer, citations=citations)
-        response = _with_rest(turn, draft, answer)
-        answer = replace(answer, response=response)
+        answer = replace(answer, response=_with_rest(turn, draft, answer))
         failure = turn.limits.failure
         if failure is not None:
             degraded = Degraded(failure.reason, failure.retry_after)
@@ -139,11 +138,9 @@ def _with_rest(turn: Turn, draft: Draft, answer: Answer) -> str:
 def with_preamble(turn: Turn, answer: Answer) -> Answer:
     """Return the answer with what was said above it, and the scope that is offered."""
     preamble = turn.events.preamble
-    length = len(preamble)
-    marks = tuple(mark.moved(length) for mark in answer.marks)
+    marks = tuple(mark.moved(len(preamble)) for mark in answer.marks)
     scope = turn.events.with_origins(answer.scope)
-    stages = tuple(turn.timings)
-    trace = replace(answer.trace, understood=turn.subjects, stages=stages)
+    trace = replace(answer.trace, understood=turn.subjects, stages=tuple(turn.timings))
     return replace(
         answer,
         response=preamble + answer.response,

@@ -406,19 +406,22 @@ class FigureTool:
         """
         words = " ".join(telling_words(turn.reading))
         name = words.casefold()
-        here = self.tables.indicators(scope)
         called: list[str] = []
-        names = []
         for entry in self.glossary():
-            heading = entry.heading
-            if entry.label or heading not in here:
-                continue
             phrases = (entry.term, *entry.other_words)
-            if any(phrase.casefold() == name for phrase in phrases):
-                called.append(heading)
-                if not any(self.tables.are_alike(heading, one) for one in own):
-                    names.append(escape_markdown(in_a_sentence(heading)))
-        if not names or set(own).isdisjoint(called):
+            if entry.label or all(phrase.casefold() != name for phrase in phrases):
+                continue
+            called.append(entry.heading)
+        if set(own).isdisjoint(called):
+            # The words of most questions name nothing else: nothing more is read.
+            return ""
+        here = self.tables.indicators(scope)
+        names = []
+        for heading in called:
+            is_own = any(self.tables.are_alike(heading, asked) for asked in own)
+            if heading in here and not is_own:
+                names.append(escape_markdown(in_a_sentence(heading)))
+        if not names:
             return ""
         text = "“{words}” can also mean {names}."
         return turn.say(text, words=escape_markdown(words), names=", ".join(names))

@@ -110,7 +110,7 @@ def delete_documents(services: Services, document_ids: Texts, permanent: bool) -
     storage.database.empty_log()
     click.echo(f"{len(records)} deleted.")
     if permanent:
-        quoting = storage.conversations.quoting()
+        quoting = storage.conversations.quoting(records)
         for document_id, record in records.items():
             count = count_of(quoting[document_id], "conversation")
             click.echo(f"Kept: {count} with quotations of {record.title}.")

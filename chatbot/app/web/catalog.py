@@ -103,8 +103,7 @@ def list_facets(query: FacetQuery) -> Json:
     groups of countries of which several have reports, with their `members`; `newest`
     is the report that was published last, with its `date` ("" if it has none) and when
     it was `added`: `{field: [{value, documents}], collections, group, newest, total,
-    documents, chunks}`. `total` is the number of
-    values of each field.
+    documents, chunks}`. `total` is the number of values of each field.
     """
     valid = services().settings.filter_fields
     if query.field and query.field not in valid:

@@ -257,7 +257,7 @@ class KnownQuery(Query):
 )
 def list_known_files(query: KnownQuery) -> Json:
     """List the reports that are exactly one of these files, before it is sent again."""
-    known = {digest for digest in query.digests if digest}
+    known = {*query.digests} - {""}
     return {
         "documents": [
             KnownFile(record.digest, record.id, record.title)
@@ -414,7 +414,8 @@ def count_quotations(document_id: str) -> Json:
     """
     mine = library()
     record = mine.own_deleted(document_id) or mine.own_record(document_id)
-    return {"conversations": services().storage.conversations.quoting()[record.id]}
+    quoting = services().storage.conversations.quoting([record.id])
+    return {"conversations": quoting[record.id]}
 
 
 @documents.post(

@@ -7,7 +7,7 @@ import re
 import secrets
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Literal
@@ -521,16 +521,17 @@ class ConversationRepository:
         rows = self._conversations.find({}, {"owner": 1})
         return dict(Counter(row.get("owner", "") for row in rows))
 
-    def quoting(self) -> Counter[str]:
-        """Return for each report the number of conversations with an answer that cites
-        it. It reads all answers.
+    def quoting(self, document_ids: Collection[str]) -> Counter[str]:
+        """Return for each of these reports the number of conversations with an answer
+        that cites it. It reads all answers.
         """
         quoting = set()
         fields = {"conversation_id": 1, "citations": 1}
         for row in self._messages.find({"role": "assistant"}, fields):
             for citation in row.get("citations", ()):
                 document_id, *_ = citation["chunk_id"].partition("-")
-                quoting.add((document_id, row["conversation_id"]))
+                if document_id in document_ids:
+                    quoting.add((document_id, row["conversation_id"]))
         return Counter(document_id for document_id, _ in quoting)
 
     def purge(
