@@ -138,22 +138,19 @@ class Derived:
         shared = self.years(subject)
         if year is None and shared:
             year = shared[-1]
-        cells = {
-            name: part.cell_for(subject, year) for name, part in self.parts.items()
-        }
-        present = {name: cell for name, cell in cells.items() if cell is not None}
-        if len(present) < len(cells):
-            return None
-        terms = {
-            name: Term(cell.value, unit, cell.text)
-            for name, (cell, unit) in present.items()
-        }
+        terms: dict[str, Term] = {}
+        parts: list[FigureCell] = []
+        for name, part in self.parts.items():
+            found = part.cell_for(subject, year)
+            if found is None:
+                return None
+            terms[name] = Term(found.cell.value, found.unit, found.cell.text)
+            parts.append(found.cell)
         try:
             term = evaluate(self.formula, terms, _computed)
         except InvalidRequestError:
             # Its parts have other units than those of the other subjects.
             return None
-        parts = [cell for cell, _ in present.values()]
         years = {cell.year for cell in parts if cell.year}
         cell = FigureCell(
             term.value,

@@ -143,32 +143,27 @@ def figures_of(
     """Yield the figures that a passage states, in order. ``statements``: of its text,
     if they were read before.
     """
-    country = chunk.metadata.get("country_name")
-    # The heading may name a row of a table: its columns say what is counted.
-    names_row = _ROW.match(chunk.heading) or (
-        country and chunk.heading.startswith(str(country))
-    )
-    section = "" if names_row else chunk.heading
     if statements is None:
         statements = chunk.statements
     if statements is None:
         statements = stated(chunk.text)
+    section = _section_of_figures(chunk)
+    about = str(chunk.metadata.get("country_name") or chunk.title)
     for figure in statements:
-        heading = figure.heading
-        if not heading:
-            heading = section
-            of_row = heading in figure.subject or is_total(heading)
-            if chunk.statements is not None and of_row:
-                # The passage's heading is the name of its row.
-                heading = ""
+        heading = figure.heading or section
+        of_row = section in figure.subject or is_total(section)
+        if chunk.statements is not None and not figure.heading and of_row:
+            # The passage's heading is the name of its row.
+            heading = ""
         label = figure.label
-        if label and heading:
+        if heading:
             label = _ANY_COLUMN.sub("", label).removeprefix(": ")
-        if label:
-            label = _TOTAL.sub("", label)
+        label = _TOTAL.sub("", label)
+        if not label and not heading:
+            heading = chunk.title
         yield ReportedFigure(
-            subject=figure.subject or str(country or chunk.title),
-            heading=heading or ("" if label else chunk.title),
+            subject=figure.subject or about,
+            heading=heading,
             label=label,
             value=figure.value,
             unit=figure.unit,
@@ -179,6 +174,17 @@ def figures_of(
             chunk_id=chunk.id,
             edition=chunk.metadata.get("year"),
         )
+
+
+def _section_of_figures(chunk: Chunk) -> str:
+    """Return the heading of a passage, "" where it names a row of a table: the columns
+    say what is counted.
+    """
+    country = str(chunk.metadata.get("country_name") or "")
+    names_country = country and chunk.heading.startswith(country)
+    if names_country or _ROW.match(chunk.heading):
+        return ""
+    return chunk.heading
 
 
 def year_of(figure: ReportedFigure) -> int:
@@ -396,17 +402,10 @@ def _figure(
     """The statement in these words; None where they are more than a name, one figure
     and its unit. ``named`` stands behind the figure in brackets.
     """
-    if not _DIGIT.search(words):
-        return None
-    numbers = figures(words, comma=comma)
-    if not numbers:
-        return None
-    first = numbers[0]
-    if len(first.values) != 1 or first.word or _CODE.match(first.text):
+    first = _only_figure(words, comma)
+    if first is None:
         return None
     behind = words[first.end :]
-    if len(numbers) > 1 and figures(_RATE.sub("", behind)):
-        return None
     before = _ROUGHLY.sub("", words[: first.start]).strip(" -")
     unit = _BEHIND_UNIT.split(behind)[0].rstrip()
     text = f"{first.text}{unit}"
@@ -424,6 +423,23 @@ def _figure(
         text = first.text
     label = ": ".join(filter(None, [*labels, before]))
     return Stated("", label, min(first.values), first.unit or unit, text)
+
+
+def _only_figure(words: str, comma: bool) -> Figure | None:
+    """Return the one figure in these words, besides those of its rate; None where they
+    have none, several, or a code.
+    """
+    if not _DIGIT.search(words):
+        return None
+    numbers = figures(words, comma=comma)
+    if not numbers:
+        return None
+    first = numbers[0]
+    if len(first.values) != 1 or first.word or _CODE.match(first.text):
+        return None
+    if len(numbers) > 1 and figures(_RATE.sub("", words[first.end :])):
+        return None
+    return first
 
 
 def _is_prose(before: str, unit: str) -> bool:

@@ -96,21 +96,27 @@ class Router:
         question = turn.question
         reading = turn.reading
         says_so = COMPARES.search(question.search_text) is not None
-        names_several = (
-            len(reading.countries) > 1 or reading.figure_years or reading.editions
-        )
-        chosen_several = any(
-            isinstance(condition, Range) or len(condition.values) > 1
-            for _, condition in question.scope.conditions
-        )
-        if not (says_so or names_several or chosen_several) or asks_of_each(reading):
+        if not says_so and not _names_several(turn):
+            return False
+        if asks_of_each(reading):
             return False
         compared = sides(reading, question.scope, turn.catalog).compared
-        if not says_so and len([side for side in compared if side.ready]) < 2:
+        if says_so:
+            return bool(compared)
+        if len([side for side in compared if side.ready]) < 2:
             # "What did Denmark sell to Colombia?": passages on one may name the other.
             return False
-        differs = any(
-            len({side.scope.get(field) for side in compared}) > 1
-            for field in (COUNTRY, YEAR)
-        )
-        return bool(compared) and (differs or says_so)
+        countries = {side.scope.get(COUNTRY) for side in compared}
+        years = {side.scope.get(YEAR) for side in compared}
+        return len(countries) > 1 or len(years) > 1
+
+
+def _names_several(turn: Turn) -> bool:
+    """Tell whether a question or its scope has several countries, years or reports."""
+    reading = turn.reading
+    if len(reading.countries) > 1 or reading.figure_years or reading.editions:
+        return True
+    return any(
+        isinstance(condition, Range) or len(condition.values) > 1
+        for _, condition in turn.question.scope.conditions
+    )

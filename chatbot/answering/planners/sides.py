@@ -75,18 +75,18 @@ class BySides:
         names = [side.name for side in ready]
         turn.events.step("plan", "What is compared", items=names)
         editions = _Editions.of(ready, turn)
-        changes = None
         if editions is not None:
-            changes = self._changes(turn, editions)
-        if changes is not None:
-            turn.events.step("changes", "Figures that differ", items=changes.things)
+            self._table = self._changes(turn, editions)
+        if self._table is not None:
+            turn.events.step("changes", "Figures that differ", items=self._table.things)
         elif editions is not None and self._every.bare:
             text = turn.say(
                 "The reports of {years} give the same figures.",
                 years=listed(names, turn.say),
             )
             return Draft(text=text, scope=turn.scope)
-        self._table = changes or self._compiled(turn)
+        else:
+            self._table = self._compiled(turn)
         if self._table is not None and not turn.has_model:
             draft = table_alone(turn, self._table, self._tools.figures, self._desk)
             if draft is not None:

@@ -267,21 +267,25 @@ class FigureTool:
         nothing surely meant is in it. ``compares``: it names others, without reports,
         to compare with.
         """
-        computed = self.of_table(turn) or self.compute(turn)
-        if computed is not None:
-            return computed
-        premise = self._check_premise(turn)
-        if premise is not None:
-            return premise
+        at_once = self.of_table(turn) or self.compute(turn) or self._check_premise(turn)
+        if at_once is not None:
+            return at_once
         request, about = self.asked_for(turn)
         if compares and request.kind == "value":
             request = replace(request, kind="comparison")
-        reading = turn.reading
         if turn.is_foreign:
             # Which indicator of all reports it means would be a guess.
             return self._of_rows(turn, request)
-        if asks_several(reading):
+        if asks_several(turn.reading):
             return None
+        return self._of_request(turn, request, about)
+
+    def _of_request(
+        self, turn: Turn, request: Request, about: Sequence[str]
+    ) -> Rendered | None:
+        """Return the table of a request: of words, else of computed, else of reported
+        figures. ``about``: the countries that the question is about, none = all.
+        """
         scope = turn.question.scope
         subjects = about or [str(name) for name in self.catalog.values(COUNTRY, scope)]
         scope = scope.having(COUNTRY, subjects)
@@ -290,7 +294,8 @@ class FigureTool:
         found = self._of_words(turn, request, newest, scope, subjects)
         if found is not None:
             return found
-        if request.kind in {"value", "prose"} or (reading.about and not about):
+        is_of_others = turn.reading.about and not about
+        if request.kind in {"value", "prose"} or is_of_others:
             return None
         computed = self._computed_of_all(turn, request, scope)
         if computed is not None:

@@ -9,6 +9,7 @@ weighs headings and editions.
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -39,6 +40,51 @@ NEW_LINE = " · "
 _WRAPPED = re.compile(r"[\w,;&]$")
 
 
+@dataclass(slots=True)
+class _Beside:
+    """Tells which passages may be quoted beside the nearest one of a search."""
+
+    nearest: Passage
+    is_prose: bool
+    """Whether reasons are asked for: no heading names them."""
+    closest: float = 0.0
+    """The cosine of the first quotation."""
+    ordered_by_words: str = ""
+    """The document whose passages are in the order of the words that tell them apart,
+    however far in meaning.
+    """
+    names: Sequence[str] = ()
+    """Each quotation has them."""
+
+    def may_stand(self, passage: Passage) -> bool:
+        """Tell whether a passage has the names and is not far from the question."""
+        chunk = passage.hit.chunk
+        if any(name not in chunk.search_text for name in self.names):
+            return False
+        if chunk.document_id == self.ordered_by_words:
+            return True
+        heading = passage.hit.heading_score or 1
+        of_nearest = self.nearest.hit.heading_score or 0
+        if not self.is_prose and heading - 0.5 < (of_nearest - 0.5) / 2:
+            return False
+        return _cosine(passage) >= 0.75 * self.closest
+
+    def begin_with(self, passage: Passage, names: Sequence[str]) -> None:
+        """Take a passage as the first one that is quoted; ``names``: of a question."""
+        chunk = passage.hit.chunk
+        # Reasons are further from a question for them than figures, which do not tell
+        # any.
+        if not self.is_prose or PROSE_SENTENCE.search(chunk.text):
+            self.closest = _cosine(passage)
+        if passage.hit.heading_score is None:
+            # No heading names what is asked.
+            self.ordered_by_words = chunk.document_id
+        # Those that its text has, besides that of its report.
+        self.names = [
+            name for name in names if name in chunk.text and name not in chunk.title
+        ]
+
+
 class ExtractiveChatModel:
     """Implements `protocols.ChatModel` and `protocols.Quoter`. Deterministic."""
 
@@ -65,22 +111,18 @@ class ExtractiveChatModel:
         are never quoted.
         """
         passages = [passage for passage in passages if not passage.hit.chunk.is_summary]
+        if not passages:
+            return []
         names = NAME.findall(question)
-        is_prose = asks_for_prose(question)
+        beside = _Beside(passages[0], asks_for_prose(question))
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
         has_statements = any(map(statements, passages))
         length = 0
-        closest = 0.0
-        ordered_by_words = ""
-        shared_names = list[str]()
         for passage in _in_order(passages, names):
-            chunk = passage.hit.chunk
-            is_ordered = chunk.document_id == ordered_by_words
-            is_far = not is_ordered and _is_far(passage, closest, passages[0], is_prose)
-            lacks_name = any(name not in chunk.search_text for name in shared_names)
-            if is_far or lacks_name:
+            if not beside.may_stand(passage):
                 continue
+            chunk = passage.hit.chunk
             lines = statements(passage)
             if not has_statements:
                 lines = list(split_statements(chunk))
@@ -93,20 +135,7 @@ class ExtractiveChatModel:
             if len(chosen) == MAX_QUOTATIONS or not is_room:
                 break
             if not chosen:
-                # Reasons are further from a question for them than figures, which do
-                # not tell any.
-                if not is_prose or PROSE_SENTENCE.search(chunk.text):
-                    closest = _cosine(passage)
-                # No heading names what is asked: the passages of the document are in
-                # the order of the words that tell them apart, however far in meaning.
-                if passage.hit.heading_score is None:
-                    ordered_by_words = chunk.document_id
-                # Those that its text has, besides that of its report.
-                shared_names = [
-                    name
-                    for name in names
-                    if name in chunk.text and name not in chunk.title
-                ]
+                beside.begin_with(passage, names)
             seen.add(key)
             chosen.append(quotation)
         return chosen
@@ -160,16 +189,6 @@ def _around(lines: Sequence[Statement], best: int) -> list[Statement]:
 def _cosine(passage: Passage) -> float:
     score = passage.hit.score
     return 0.0 if score is None else 2 * score - 1
-
-
-def _is_far(passage: Passage, closest: float, first: Passage, is_prose: bool) -> bool:
-    """Return whether a passage, or its heading, is far from the question beside the
-    ``first`` one, of which ``closest`` is the cosine. No heading names reasons.
-    """
-    heading = passage.hit.heading_score or 1
-    of_first = first.hit.heading_score or 0
-    is_beside = not is_prose and heading - 0.5 < (of_first - 0.5) / 2
-    return is_beside or _cosine(passage) < 0.75 * closest
 
 
 def _in_order(passages: Sequence[Passage], names: Sequence[str]) -> list[Passage]:
