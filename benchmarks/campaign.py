@@ -54,6 +54,8 @@ def main() -> None:
         environment["REPORT_CHAT_SEED"] = str(chosen.seed)
     command = [sys.executable, "-m", "pytest", "-n", "0", CAMPAIGNS[chosen.name]]
     command += ["-m", "nightly or not nightly"]  # some run at night only
+    if chosen.times is not None:
+        command += ["--timeout", "0"]  # the limit of a test is for CI's numbers
     sys.exit(subprocess.call(command, cwd=ROOT, env=environment))
 
 

@@ -83,11 +83,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--library", choices=LIBRARIES, nargs="+", default=LIBRARIES)
     parser.add_argument("--kind", choices=KINDS, nargs="+", default=KINDS)
     parser.add_argument("--every", type=int, default=1, help="run one point of so many")
+    parser.add_argument("--offset", type=int, default=0, help="leave out so many first")
     parser.add_argument("--verbose", action="store_true", help="say what differs")
     return parser.parse_args()
 
 
-Row = tuple[str, str, Sequence[str], int]
+Row = tuple[str, str, Sequence[str], slice]
 
 
 def chosen_rows(chosen: argparse.Namespace) -> list[Row]:
@@ -95,6 +96,7 @@ def chosen_rows(chosen: argparse.Namespace) -> list[Row]:
     where it is not installed.
     """
     rows = []
+    part = slice(chosen.offset, None, chosen.every)
     for library in chosen.library:
         operations = chosen.operation or tuple(OPERATIONS)
         if library == SECOND_SERVER and not chosen.operation:
@@ -103,7 +105,7 @@ def chosen_rows(chosen: argparse.Namespace) -> list[Row]:
             print("skipped: mongoeco is not installed: run .ci/mongoeco")
             continue
         for operation in operations:
-            rows.append((library, operation, tuple(chosen.kind), chosen.every))
+            rows.append((library, operation, tuple(chosen.kind), part))
     return rows
 
 
@@ -115,14 +117,14 @@ def in_processes(rows: Sequence[Row]) -> Iterable[list[Outcome]]:
 
 
 def run_row(row: Row) -> list[Outcome]:
-    name, operation_name, kinds, every = row
+    name, operation_name, kinds, part = row
     # Each run opens six processes' services; the shipped vectors never change.
     runtime.WarmCache = cache(WarmCache)  # type: ignore[misc, assignment]
     operation = OPERATIONS[operation_name]
     with tempfile.TemporaryDirectory() as folder, opened(name, Path(folder)) as library:
         library.prepare(operation.prepare)
         expected = undisturbed(library, operation)
-        chosen = list(points(library, operation, expected, kinds))[::every]
+        chosen = list(points(library, operation, expected, kinds))[part]
         return [run(library, operation, expected, point) for point in chosen]
 
 
