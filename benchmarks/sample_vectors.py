@@ -17,13 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from chatbot.app.services import Services, build
-from chatbot.config import SAMPLE_DATA, WARM_CACHE
+from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
 from chatbot.domain import Chunk
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.documents import Matrix
-from chatbot.library.derived import read_glossary
-from chatbot.library.samples import GLOSSARY_FILE
+from chatbot.library.derived import default_glossary
 from chatbot.models.caches import DIGEST_BYTES, WarmCache, text_key
 
 BATCH = 256
@@ -79,9 +78,7 @@ def embedded_texts(chunks: Sequence[Chunk]) -> list[str]:
     """Return what is embedded of these passages of the sample reports and of the
     index of indicators, as `sample_texts`.
     """
-    entries = [
-        entry for entry in read_glossary(SAMPLE_DATA / GLOSSARY_FILE) if entry.heading
-    ]
+    entries = [entry for entry in default_glossary() if entry.heading]
     phrases = {text for entry in entries for text in (entry.term, *entry.other_words)}
     names = {f"{entry.heading}: {entry.label}" for entry in entries if entry.label} | {
         c.heading for c in chunks

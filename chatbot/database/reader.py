@@ -7,7 +7,7 @@ inside by their parts, passages and figures one by one.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,7 +17,7 @@ import numpy as np
 
 from ..domain import Chunk, DocumentRecord, Match, Scope
 from ..domain.documents import NO_PUBLICATION, Matrix, Meaning, Part
-from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
+from ..domain.figures import DEFAULT_GLOSSARY, GlossaryEntry
 from ..domain.protocols import HybridStore, Passages, TracedStore
 from ..domain.scope import CountryGroup, Value
 from .repositories.documents import (
@@ -35,6 +35,10 @@ UNKNOWN = ""
 """The key of what may change without a new version."""
 MAX_KEPT_LIMITS = 64
 """Limits of callers of which the reports inside are kept; so many roles are rare."""
+MIN_COMMON_HEADINGS = 20
+"""Headings with figures that a library has in common with the shipped glossary, from
+which on it has reports of the same kind.
+"""
 EVERYTHING = Scope()
 Entries = Callable[[], Sequence[GlossaryEntry]]
 
@@ -241,53 +245,71 @@ def _key(index: ReportIndex, entries: Sequence[GlossaryEntry]) -> str | None:
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
-class LimitedGlossary:
-    """The entries that a limited caller may see. Thread-safe."""
+class VisibleGlossary:
+    """The entries that a caller may see, and that fit the figures which he may see.
+    Thread-safe.
+
+    ``documents``: the reports inside of a limit; None = all.
+    """
 
     def __init__(
         self,
         entries: Entries,
-        documents: LimitedDocuments,
+        figures: FigureReader,
+        documents: LimitedDocuments | None,
         store: Callable[[], Passages],
     ) -> None:
         self._entries = entries
+        self._figures = figures
         self._documents = documents
         self._store = store
-        self._state: tuple[
-            Sequence[GlossaryEntry], ReportIndex | None, Sequence[GlossaryEntry]
-        ] = ((), None, ())
-        """All entries, the reports inside, and the entries that were made of both."""
+        self._kept: tuple[object, Sequence[GlossaryEntry]] = (None, ())
+        """What the last entries were made of, and these."""
 
     def entries(self) -> Sequence[GlossaryEntry]:
-        """Return the entries of everybody and of reports inside: the same object until
-        they change. Of a report in parts an entry counts if its passage is inside.
+        """Return the imported entries, those of reports inside, and the shipped ones
+        that fit: the same object until they change.
+
+        A shipped entry fits where its heading has figures. All do in a library of
+        reports like those that they were written for, which has many of their headings.
         """
         entries = self._entries()
-        index = self._documents.index()
-        last_entries, last_index, visible = self._state
-        if last_entries is entries and last_index is index:
+        index = self._documents.index() if self._documents else None
+        made_of = (entries, index, self._figures.change_numbers())
+        last_made_of, visible = self._kept
+        if last_made_of == made_of:
             return visible
-        visible_now = tuple(self._visible(entries, index))
+        shipped = {one.heading for one in entries if one.source == DEFAULT_GLOSSARY}
+        fitting = shipped & self._figures.indicators().keys()
+        if len(fitting) >= MIN_COMMON_HEADINGS:
+            fitting = shipped
+        seen = []
+        for entry in entries:
+            if entry.source == DEFAULT_GLOSSARY:
+                is_seen = entry.heading in fitting
+            else:
+                is_seen = index is None or self._is_inside(entry, index)
+            if is_seen:
+                seen.append(entry)
+        visible_now = tuple(seen)
         if visible_now != visible:
             visible = visible_now
-        self._state = (entries, index, visible)
+        self._kept = (made_of, visible)
         return visible
 
-    def _visible(
-        self, entries: Sequence[GlossaryEntry], index: ReportIndex
-    ) -> Iterator[GlossaryEntry]:
-        for entry in entries:
-            if entry.source in {"", SAMPLE_GLOSSARY}:
-                yield entry
-                continue
-            record = index.records.get(entry.source)
-            if record is None or not record.visible_version:
-                continue
-            if not record.part_of or self._has_passage(record, entry):
-                yield entry
+    def _is_inside(self, entry: GlossaryEntry, index: ReportIndex) -> bool:
+        """Return whether an entry is of nobody's report, or of one inside. Of a report
+        in parts it is inside if its passage is.
+        """
+        if not entry.source:
+            return True
+        record = index.records.get(entry.source)
+        if record is None or not record.visible_version:
+            return False
+        return not record.part_of or self._has_passage(record, entry)
 
     def _has_passage(self, record: DocumentRecord, entry: GlossaryEntry) -> bool:
-        if entry.passage is None:
+        if self._documents is None or entry.passage is None:
             return False
         id = Chunk.make_id(record.id, record.visible_version, entry.passage)
         return bool(self._documents.passages_of(self._store()).get([id]))
@@ -313,7 +335,12 @@ class Readers:
         self._passages = passages
         views = PassageViews(documents, EVERYTHING)
         self._everything = Reader(
-            EVERYTHING, documents, figures, glossary, passages, views
+            EVERYTHING,
+            documents,
+            figures,
+            VisibleGlossary(glossary, figures, None, passages).entries,
+            passages,
+            views,
         )
         self._reader_within = lru_cache(MAX_KEPT_LIMITS)(self._build_reader)
 
@@ -331,8 +358,8 @@ class Readers:
 
     def _build_reader(self, limit: Scope) -> Reader:
         documents = LimitedDocuments(self._documents, limit)
-        glossary = LimitedGlossary(self._glossary, documents, self._passages)
         figures = self._figures.inside_of(limit, documents.is_whole)
+        glossary = VisibleGlossary(self._glossary, figures, documents, self._passages)
         return Reader(
             limit, documents, figures, glossary.entries, self._passages, documents
         )

@@ -94,8 +94,8 @@ def newest_marked(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:
     ]
 
 
-SAMPLE_GLOSSARY = "sample_data"
-"""The source of entries that belong to the sample reports."""
+DEFAULT_GLOSSARY = "default"
+"""The source of the entries that ship with the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class GlossaryEntry:
     ``heading`` and ``label`` are those of the figures that it stands for, "" = none.
     ``formula``: how it is computed from other figures, "[Exports] - [Imports]".
     ``translations``: ways to say the term in other languages, by their ISO 639-1 code.
-    ``source``: the id of the report that defines it, SAMPLE_GLOSSARY, or "" for an
+    ``source``: the id of the report that defines it, DEFAULT_GLOSSARY, or "" for an
     imported entry. ``passage``: the ordinal of the defining passage.
     """
 

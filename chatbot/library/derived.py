@@ -6,6 +6,7 @@ tables.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ..domain import Chunk, Context, Document, Message, Prompt, Section
@@ -34,7 +35,10 @@ _SUBSTANCE = re.compile(
 COLUMNS = ("term", "meaning", "other_words", "heading", "label", "formula")
 LANGUAGE_COLUMNS = tuple(CODES.values())
 """Columns with ways to say a term in other languages."""
+SOURCE = "source"
+"""The column of an exported table that says where a term comes from; not read."""
 NEEDED = COLUMNS[:2]
+GLOSSARY_FILE = Path(__file__).with_name("glossary.csv")
 _LIST = re.compile(
     r"\b(?:abbreviations|acronyms|glossary|abreviaturas|acrónimos|siglas|glosario|abréviations|acronymes|sigles|glossaire)\b",
     re.IGNORECASE,
@@ -183,6 +187,14 @@ EXTRACTIVE = Summary(
 )
 
 
+@cache
+def default_glossary() -> Sequence[GlossaryEntry]:
+    """Return the entries that ship with the program: the everyday words for country
+    reports.
+    """
+    return tuple(read_glossary(GLOSSARY_FILE))
+
+
 def rows_of_table(
     path: Path, columns: Sequence[str], needed: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
@@ -214,7 +226,8 @@ def read_glossary(path: Path) -> list[GlossaryEntry]:
     """
     rows: dict[tuple[str, str, str], int] = {}
     entries: list[GlossaryEntry] = []
-    for line, row in rows_of_table(path, COLUMNS + LANGUAGE_COLUMNS, NEEDED):
+    valid = (*COLUMNS, *LANGUAGE_COLUMNS, SOURCE)
+    for line, row in rows_of_table(path, valid, NEEDED):
         first = rows.setdefault(
             (row["term"].casefold(), row["heading"], row["label"]), line
         )

@@ -8,24 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from ..database.repositories.corpus import CorpusFacts
-from ..database.repositories.figures import GlossaryRepository
 from ..domain import Cancellation, Document
 from ..domain.errors import CancelledError, ChatbotError
-from ..domain.figures import SAMPLE_GLOSSARY
 from .control import JobControl, lease
-from .derived import Summary, read_glossary
+from .derived import Summary
 from .loaders import loader_for
 from .pipeline import Ingestor, Registration
 from .sources import SAMPLES, document_id, folder_sources, make_document
 
 log = logging.getLogger(__name__)
-GLOSSARY_FILE = "glossary.csv"
 
 
 @dataclass(eq=False)
 class SampleReports:
-    """Ingests a folder once, in a thread between `start` and `close`. ``glossary`` gets
-    the terms of the folder's GLOSSARY_FILE, unless they were cleared. ``warm`` is
+    """Ingests a folder once, in a thread between `start` and `close`. ``warm`` is
     called at the end, so that the first question does not wait for the index.
     """
 
@@ -33,7 +29,6 @@ class SampleReports:
     ingestor: Callable[[], Ingestor]
     leases: CorpusFacts
     summary: Summary
-    glossary: GlossaryRepository | None = None
     warm: Callable[[], object] = lambda: None
     unknown: bool = False
     """True while they are loaded and not registered yet: until then the database seems
@@ -107,14 +102,6 @@ class SampleReports:
             if document.id not in dismissed
         ]
         self.total = len(documents)
-        terms = self.folder / GLOSSARY_FILE
-        if (
-            documents
-            and self.glossary
-            and terms.exists()
-            and SAMPLE_GLOSSARY not in dismissed
-        ):
-            self.glossary.put(SAMPLE_GLOSSARY, read_glossary(terms), replace_all=True)
 
         def about(document: Document) -> Registration:
             stated = self.ingestor().overrides(document.id)

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..domain import Chunk, Scope
 from ..domain.documents import Matrix, ScoreArray, Vector
-from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
+from ..domain.figures import DEFAULT_GLOSSARY, GlossaryEntry
 from ..domain.protocols import Catalog, Embedder, Passages
 from ..domain.request import RequestContext
 from ..domain.turns import give_way
@@ -460,11 +460,11 @@ class Glossary:
     def entries(self, scope: Scope) -> Sequence[GlossaryEntry]:
         """Return the entries without those of reports outside of the scope."""
         entries = self._entries()
-        if all(entry.source in {"", SAMPLE_GLOSSARY} for entry in entries):
+        if all(entry.source in {"", DEFAULT_GLOSSARY} for entry in entries):
             return entries
         sources = {
             "",
-            SAMPLE_GLOSSARY,
+            DEFAULT_GLOSSARY,
             *(
                 record.id
                 for record in self._catalog.all(scope)
@@ -502,7 +502,7 @@ class Glossary:
         ]
 
     def _by_name(self) -> Mapping[str, Sequence[GlossaryEntry]]:
-        """Index the entries by term, those of the samples last. Other words are names
+        """Index the entries by term, the shipped ones last. Other words are names
         only of entries without a heading: those of a heading are ways to ask for its
         figures.
         """
@@ -510,7 +510,7 @@ class Glossary:
         if self._index[0] is not entries:
             names: defaultdict[str, list[GlossaryEntry]] = defaultdict(list)
             for entry in sorted(
-                entries, key=lambda entry: entry.source == SAMPLE_GLOSSARY
+                entries, key=lambda entry: entry.source == DEFAULT_GLOSSARY
             ):
                 for name in (entry.term, *(() if entry.heading else entry.other_words)):
                     names[

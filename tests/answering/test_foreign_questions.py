@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.services import Services, build
-from chatbot.config import SAMPLE_DATA
 from chatbot.domain import Answer, Question, RequestContext, Scope
-from chatbot.library.derived import read_glossary
+from chatbot.library.derived import default_glossary
 from tests.conftest import small_settings, write_report
 from tests.library.helpers import ingest
 
@@ -30,9 +29,7 @@ La biblioteca prestó 4,300 libros de cuentos a los alumnos durante el último m
 def library(tmp_path: Path) -> Iterator[Services]:
     settings = small_settings(tmp_path / "data", chat_model="extractive")
     with build(settings) as services:
-        services.storage.glossary.put(
-            "sample_data", read_glossary(SAMPLE_DATA / "glossary.csv")
-        )
+        services.storage.glossary.put("", default_glossary())
         path = write_report(tmp_path, KENYA, "kenya")
         about = {"country_name": "Kenya", "year": 2023}
         ingest(services, path, about, identity="uploads/kenya.md")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
-from chatbot.library.derived import read_glossary
+from chatbot.library.derived import default_glossary
 from tests.app.web.live import address, application
 from tests.browser.conftest import Watched
 from tests.conftest import ingest_file, small_settings
@@ -144,8 +144,7 @@ def test_examples_are_asked_in_the_language_of_the_page(
     page: Page, app: Flask, language: str, begin: str
 ) -> None:
     services: Services = app.extensions["services"]
-    terms = SAMPLE_DATA / "glossary.csv"
-    services.storage.glossary.put("", read_glossary(terms), replace_all=True)
+    services.storage.glossary.put("", default_glossary(), replace_all=True)
     page.context.add_cookies([{"name": "language", "value": language, "url": page.url}])
     page.reload()
     cards = page.locator("#examples [data-indicator]")

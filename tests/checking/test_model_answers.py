@@ -14,7 +14,7 @@ from chatbot.checking.citations import CheckedAnswer, check
 from chatbot.config import SAMPLE_DATA
 from chatbot.domain import Chunk, Context, Passage, Question, Scope, SearchHit
 from chatbot.domain.figures import GlossaryEntry
-from chatbot.library.derived import read_glossary
+from chatbot.library.derived import default_glossary
 
 ANSWERS = sorted((Path(__file__).parent / "data").glob("*_answers.json"))
 CASES = {
@@ -47,7 +47,7 @@ def checked(row: dict[str, Any]) -> CheckedAnswer:
 
 @cache
 def glossary() -> tuple[GlossaryEntry, ...]:
-    return tuple(read_glossary(SAMPLE_DATA / "glossary.csv"))
+    return tuple(default_glossary())
 
 
 def passage(number: int, cited: str) -> Passage:

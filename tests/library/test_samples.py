@@ -39,7 +39,6 @@ def samples_of(services: Services, folder: Path) -> SampleReports:
         ingestor=lambda: services.ingesting.ingestor,
         leases=services.storage.facts,
         summary=NONE,
-        glossary=services.storage.glossary,
     )
 
 
@@ -160,16 +159,3 @@ def test_what_a_person_says_of_a_sample_outlives_the_next_start(
             True,
         )
     assert samples_of(services, folder).load() == 0
-
-
-def test_their_glossary_comes_and_goes_with_them(
-    services: Services, folder: Path
-) -> None:
-    (folder / "glossary.csv").write_text(
-        "term,meaning\nIDP,Someone who had to flee.\n", encoding="utf-8"
-    )
-    samples_of(services, folder).load()
-    assert [entry.term for entry in services.storage.glossary.entries()] == ["IDP"]
-    for record in services.storage.documents.all():
-        services.ingesting.delete_document(record)
-    assert list(services.storage.glossary.entries()) == []

@@ -4,15 +4,14 @@ words stay as they are.
 
 import pytest
 
-from chatbot.config import SAMPLE_DATA
-from chatbot.library.derived import read_glossary
+from chatbot.library.derived import default_glossary
 from chatbot.questions.reading import read_names
 from chatbot.search.spelling import Spelling
 from tests.data import cases
 from tests.questions.reports import MANY
 
 CASES = cases(__file__)
-GLOSSARY = read_glossary(SAMPLE_DATA / "glossary.csv")
+GLOSSARY = default_glossary()
 
 
 def written_nowhere(word: str) -> bool:

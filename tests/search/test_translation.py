@@ -1,22 +1,18 @@
 """Questions in other languages, read as English ones by the glossary."""
 
-from pathlib import Path
-
 import pytest
 
 from chatbot.domain.figures import GlossaryEntry
 from chatbot.domain.scope import Reading
 from chatbot.language.country_names import find_countries
 from chatbot.language.detection import language_of
-from chatbot.library.derived import read_glossary
+from chatbot.library.derived import default_glossary
 from chatbot.search.translation import Translator
-
-GLOSSARY = Path(__file__).parents[2] / "sample_data" / "glossary.csv"
 
 
 @pytest.fixture(scope="module")
 def translator() -> Translator:
-    entries = read_glossary(GLOSSARY)
+    entries = default_glossary()
     return Translator(lambda: entries)
 
 

@@ -26,7 +26,6 @@ from ...domain.errors import (
     DiskFullError,
     MissingPackageError,
 )
-from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.packages import install_command
 from ...domain.protocols import ListingStore
 from ...jobs.worker import IngestionWorker, Originals, filed_as
@@ -202,7 +201,6 @@ class Ingesting:
             ingestor=lambda: self.ingestor,
             leases=self._storage.facts,
             summary=self.sample_summary,
-            glossary=self._storage.glossary,
             warm=lambda: self._runtime().store.count(Scope()),
         )
 
@@ -244,7 +242,6 @@ class Ingesting:
                 remedy="Delete it for good: that makes space.",
             ) from error
         self.originals.discard(uploads)
-        self._forget_sample_glossary(record)
 
     def _delete_for_good(
         self, record: DocumentRecord, control: JobControl | None, deletion: Deletion
@@ -255,14 +252,7 @@ class Ingesting:
         if record.source:  # first, as `Ingestor` relies on
             originals |= storage.ingestions.withdraw(record.source)
         self.ingestor.delete(record.id, control, deletion)
-        self._forget_sample_glossary(record)
         self.originals.discard(originals)
-
-    def _forget_sample_glossary(self, record: DocumentRecord) -> None:
-        """Remove the terms of the sample reports with the last one of these."""
-        documents = self._storage.documents
-        if record.sample and not any(report.sample for report in documents.all()):
-            self._storage.glossary.put(SAMPLE_GLOSSARY, (), replace_all=True)
 
     def _forget_answers(self) -> None:
         try:

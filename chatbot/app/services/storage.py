@@ -25,6 +25,7 @@ from ...domain import Scope
 from ...domain.errors import ReadOnlyError
 from ...extras import with_extras
 from ...jobs.queue import IngestionQueue
+from ...library.derived import default_glossary
 from ...search.scope import KnowledgeCollection, ScopeResolver
 from ...stores import STORES, Engine, choose_engine
 from .once import Once
@@ -161,7 +162,7 @@ def open_storage(
             database, fields, documents.visible, lambda scope: _ids(documents, scope)
         ),
         files=files,
-        glossary=GlossaryRepository(database),
+        glossary=GlossaryRepository(database, default_glossary),
         groups=GroupRepository(database),
         ingestions=IngestionQueue(database),
         keys=keys,

@@ -22,6 +22,7 @@ from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.differences import ChangedFigure, StatedFigure, TextDifferences
 from ...domain.errors import InvalidRequestError
 from ...domain.figures import (
+    DEFAULT_GLOSSARY,
     GlossaryEntry,
     Indicators,
     ReportedFigure,
@@ -35,6 +36,7 @@ from ..changes import CATALOG, FIGURES, GLOSSARY, PASSAGES, KeptUntilWritten
 from ..core import Database, Json
 from ..rows import from_row, now
 from .caches import keep
+from .corpus import DISMISSED
 from .documents import NAME
 
 READING = 3
@@ -49,6 +51,10 @@ SEPARATOR = "\x1f"
 """Between the parts of a ``place``; below every character of a text."""
 LAST_CHARACTER = "\U0010ffff"
 """Above every character of a text."""
+OLD_DEFAULTS = "sample_data"
+"""The source of the shipped entries in databases of earlier releases, which stored
+them; that they were cleared is noted by this name.
+"""
 T = TypeVar("T")
 ReadChunk = tuple[Chunk, Iterable[Stated]]
 """A passage and what its text states."""
@@ -311,6 +317,11 @@ class FigureReader:
 
         return self._remember({"indicators": condition}, read)
 
+    def change_numbers(self) -> tuple[int, int]:
+        """Return the numbers of the last changes of figures and of the catalogue."""
+        state = self._changes.state()
+        return state.of(FIGURES), state.of(CATALOG)
+
     def _remember(self, key: Json, read: Callable[[], T]) -> T:
         """Return what ``read`` returned for this key since the last change of figures,
         or of the catalogue, which says what is visible.
@@ -318,7 +329,7 @@ class FigureReader:
         state = self._changes.state()
         if state.is_open(FIGURES, CATALOG):
             return read()
-        numbers = (state.of(FIGURES), state.of(CATALOG))
+        numbers = self.change_numbers()
         numbers_of_results, results = self._results.latest
         if numbers_of_results != numbers:
             results = {}
@@ -738,12 +749,21 @@ def _read_cursor(cursor: str) -> str:
 
 
 class GlossaryRepository:
-    """Collection `glossary`, kept in memory until any process writes it.
-    Thread-safe.
+    """Collection `glossary` with the entries that ship with the program, kept in memory
+    until any process writes it. Thread-safe.
+
+    ``shipped`` reads those; an imported entry with the same term, heading and label
+    replaces one.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self,
+        database: Database,
+        shipped: Callable[[], Iterable[GlossaryEntry]] = tuple,
+    ) -> None:
         self._rows = database["glossary"]
+        self._meta = database["meta"]
+        self._shipped = shipped
         self._changes = database.changes
         self._kept = KeptUntilWritten[Sequence[GlossaryEntry]](
             self._changes, GLOSSARY, self._read, ()
@@ -754,9 +774,16 @@ class GlossaryRepository:
         return self._kept.current()
 
     def _read(self) -> tuple[GlossaryEntry, ...]:
-        stored = [from_row(GlossaryEntry, row) for row in self._rows.find()]
-        stored.sort(key=_entry_order)
-        return tuple(stored)
+        # Earlier releases stored those of the sample reports, too.
+        rows = self._rows.find({"source": {"$ne": OLD_DEFAULTS}})
+        entries = [from_row(GlossaryEntry, row) for row in rows]
+        if self._meta.find_one({"_id": f"{DISMISSED}{OLD_DEFAULTS}"}) is None:
+            imported = {_entry_order(entry) for entry in entries if not entry.source}
+            for entry in self._shipped():
+                if _entry_order(entry) not in imported:
+                    entries.append(replace(entry, source=DEFAULT_GLOSSARY))
+        entries.sort(key=_entry_order)
+        return tuple(entries)
 
     def has_entries(self, source: str) -> bool:
         """Return whether there are entries of a source."""
@@ -792,7 +819,14 @@ class GlossaryRepository:
                 stored.delete_many({"_id": {"$in": surplus}})
 
     def clear(self) -> int:
-        """Remove all entries and return how many there were."""
+        """Remove all entries and return how many there were; use the shipped ones no
+        more.
+        """
+        self._meta.update_one(
+            {"_id": f"{DISMISSED}{OLD_DEFAULTS}"},
+            {"$set": {"sample": OLD_DEFAULTS}},
+            upsert=True,
+        )
         with self._changes.of((), GLOSSARY, frees_space=True) as change:
             return change["glossary"].delete_many({})
 

@@ -9,10 +9,9 @@ import pytest
 
 from chatbot.answering.answer import assemble
 from chatbot.app.services import Services
-from chatbot.config import SAMPLE_DATA
 from chatbot.domain import Answer, Trace
 from chatbot.domain.chat import ScopeSummary
-from chatbot.library.derived import read_glossary
+from chatbot.library.derived import default_glossary
 from chatbot.library.sources import Source
 from tests.answering.modes.conftest import question, scope
 from tests.asking import on_the_way
@@ -40,9 +39,7 @@ Trade grew.
 
 @pytest.fixture(autouse=True)
 def sample_terms(services: Services) -> None:
-    services.storage.glossary.put(
-        "sample_data", read_glossary(SAMPLE_DATA / "glossary.csv")
-    )
+    services.storage.glossary.put("", default_glossary())
 
 
 def ask(services: Services, text: str, **filters: object) -> Answer:

@@ -16,7 +16,7 @@ from flask import Flask
 from chatbot.app.cli.figures import figures
 from chatbot.domain.callers import ANYBODY
 from chatbot.extras.protocols.toolbox import ReadFigures, Toolbox
-from chatbot.library.derived import read_glossary
+from chatbot.library.derived import default_glossary
 from tests.app.web.knowledge import added
 from tests.app.web.live import application
 from tests.conftest import small_settings
@@ -54,7 +54,7 @@ def excerpt(country: str, edition: int) -> str:
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     with application(small_settings(tmp_path_factory.mktemp("data"))) as made:
         glossary = made.extensions["services"].storage.glossary
-        glossary.put("", read_glossary(REPORTS.parent / "glossary.csv"))
+        glossary.put("", default_glossary())
         client = made.test_client()
         for country in COUNTRIES:
             for edition in (2021, 2025):

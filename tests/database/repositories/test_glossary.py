@@ -40,3 +40,27 @@ def test_a_source_changes_its_own_entries_only(database: Database) -> None:
     assert [entry.meaning for entry in glossary.entries() if not entry.source] == [
         "Another meaning."
     ]
+
+
+def test_an_imported_entry_replaces_a_shipped_one_until_all_are_cleared(
+    database: Database,
+) -> None:
+    glossary = GlossaryRepository(database, lambda: [PPP, MEN])
+    assert [entry.source for entry in glossary.entries()] == ["default", "default"]
+    glossary.put("", [GlossaryEntry("ppp", "Public-private partnership.")])
+    assert [(entry.term, entry.source) for entry in glossary.entries()] == [
+        ("age of men", "default"),
+        ("ppp", ""),
+    ]
+    assert database["glossary"].count({}) == 1, "shipped entries are not stored"
+    glossary.clear()
+    assert list(glossary.entries()) == []
+    assert list(GlossaryRepository(database, lambda: [PPP]).entries()) == []
+
+
+def test_rows_that_an_earlier_release_stored_do_not_count_twice(
+    database: Database,
+) -> None:
+    glossary = GlossaryRepository(database, lambda: [PPP])
+    glossary.put("sample_data", [PPP, MEN])
+    assert [entry.source for entry in glossary.entries()] == ["default"]
