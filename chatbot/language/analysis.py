@@ -48,7 +48,8 @@ class Analyzer:
                 f"LANGUAGE={language!r} is not supported. Valid: "
                 f"{', '.join(LANGUAGES)}."
             )
-        self._stem = Stemmer.Stemmer(language).stemWords
+        # Without its cache, which numbers of tables displace again and again.
+        self._stem = Stemmer.Stemmer(language, 0).stemWords
         self._stop_words = STOP_WORDS[language]
         self._letters = {
             ord(sign): " " for sign in "⁰¹²³⁴⁵⁶⁷⁸⁹"

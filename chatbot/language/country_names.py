@@ -97,6 +97,15 @@ def keys_in(text: str) -> frozenset[str]:
     """Return the keys of all countries that a report's text names: it spells them
     right.
     """
+    lookup = _lookup((), True)
+    for word in set(_WORD.findall(text)):
+        if word.isdigit():
+            continue
+        if _longest(word, lookup) or _key_of_code(word):
+            break
+    else:
+        # So it is with most passages, and to tell a language takes longer than this.
+        return frozenset()
     return frozenset(
         key for country in find_countries(text, misspelt=False) for key in country.keys
     )

@@ -123,33 +123,49 @@ def figure_years(text: str) -> tuple[int, ...]:
     return tuple(sorted(every_year, reverse=True))
 
 
-def may_state_years(text: str, cells: Iterable[Stated]) -> bool:
+def may_state_years(text: str, cells: Sequence[Stated]) -> bool:
     """Return whether a text with these cells of a table may give figures another year
     than theirs: besides their values it has a number that is a year.
     """
+    texts = "\n".join(figure.text for figure in cells)
     numbers = Counter(_ANY_YEAR.findall(unify_signs(text)))
-    years = set[int]()
-    for figure in cells:
-        years |= figure.years
-        numbers.subtract(_ANY_YEAR.findall(unify_signs(figure.text)))
-    return any(
-        count > 0 and int(number) not in years for number, count in numbers.items()
-    )
+    numbers -= Counter(_ANY_YEAR.findall(unify_signs(texts)))
+    years = set[int]().union(*(figure.years for figure in cells))
+    return not years.issuperset(map(int, numbers))
 
 
-def figures_of(
-    chunk: Chunk, statements: Iterable[Stated] | None = None
-) -> Iterator[ReportedFigure]:
-    """Yield the figures that a passage states, in order. ``statements``: of its text,
-    if they were read before.
+def figures_of(chunk: Chunk) -> Iterator[ReportedFigure]:
+    """Yield the figures that a passage states, in order."""
+    statements = chunk.statements
+    if statements is None:
+        statements = tuple(stated(chunk.text))
+    for figure in named_statements(chunk, statements):
+        yield ReportedFigure(
+            subject=figure.subject,
+            heading=figure.heading,
+            label=figure.label,
+            value=figure.value,
+            unit=figure.unit,
+            text=figure.text,
+            year=figure.year,
+            estimate=figure.estimate,
+            document_id=chunk.document_id,
+            chunk_id=chunk.id,
+            edition=chunk.metadata.get("year"),
+        )
+
+
+def named_statements(chunk: Chunk, statements: Iterable[Stated]) -> Iterator[Stated]:
+    """Yield the statements of a passage, in order, with the names that they leave to
+    its heading, its country or its title.
     """
-    if statements is None:
-        statements = chunk.statements
-    if statements is None:
-        statements = stated(chunk.text)
     section = _section_of_figures(chunk)
     about = str(chunk.metadata.get("country_name") or chunk.title)
     for figure in statements:
+        if figure.heading and figure.subject and not figure.label:
+            # So it is with cells of wide tables, of which there are very many.
+            yield figure
+            continue
         heading = figure.heading or section
         of_row = section in figure.subject or is_total(section)
         if chunk.statements is not None and not figure.heading and of_row:
@@ -161,19 +177,8 @@ def figures_of(
         label = _TOTAL.sub("", label)
         if not label and not heading:
             heading = chunk.title
-        yield ReportedFigure(
-            subject=figure.subject or about,
-            heading=heading,
-            label=label,
-            value=figure.value,
-            unit=figure.unit,
-            text=figure.text,
-            year=figure.year,
-            estimate=figure.estimate,
-            document_id=chunk.document_id,
-            chunk_id=chunk.id,
-            edition=chunk.metadata.get("year"),
-        )
+        subject = figure.subject or about
+        yield figure._replace(subject=subject, heading=heading, label=label)
 
 
 def _section_of_figures(chunk: Chunk) -> str:

@@ -359,9 +359,10 @@ class Ingestor(VersionWriter):
         years = dict(zip(texts, read, strict=True))
         dated = []
         for chunk in chunks:
-            given = years.get(chunk.text, ())
-            of_chunk = _all_years(given, chunk)
-            dated.append(replace(chunk, figure_years=of_chunk))
+            of_cells = (figure.years for figure in chunk.statements or ())
+            every_year = {*years.get(chunk.text, ())}.union(*of_cells)
+            newest_first = tuple(sorted(every_year, reverse=True))
+            dated.append(replace(chunk, figure_years=newest_first))
         chunks = dated
         if not chunks:
             raise errors.LoadError(f"{document.name}: no text was found in it.")
@@ -405,14 +406,6 @@ class Ingestor(VersionWriter):
 
 def _key(metadata: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     return tuple(sorted(metadata.items()))
-
-
-def _all_years(of_text: Sequence[int], chunk: Chunk) -> tuple[int, ...]:
-    """Return the years that a passage gives figures for, newest first."""
-    every_year = {*of_text}
-    for figure in chunk.statements or ():
-        every_year |= figure.years
-    return tuple(sorted(every_year, reverse=True))
 
 
 def require_newest(old: DocumentRecord | None, upload_number: int) -> None:

@@ -3,7 +3,6 @@ work beside requests. gunicorn takes it as a worker class
 (`gunicorn_worker.LoopWorker`).
 """
 
-import gc
 import logging
 import socket
 import sys
@@ -38,10 +37,6 @@ response.
 STOP_SECONDS = 3
 """Time limit for open requests when the server stops."""
 BACKLOG = 2048
-NEW_OBJECTS = 20_000
-"""Objects between two looks for cycles. A question makes some ten thousand that go by
-themselves: with Python's 700 the looks took a sixth of its time.
-"""
 _LIMITS = read_table(__package__, "limits")
 FREE_PIECES: int = _LIMITS["pieces"]["value"]
 PIECE_BYTES: int = _LIMITS["pieces"]["bytes"]
@@ -133,7 +128,6 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=int(IDLE_SECONDS),
             )
         )
-        gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
         sys.setswitchinterval(SWITCH_SECONDS)
         self._limit = connection_limit()
         self._waiting: dict[Any, tuple[object, float]] = {}

@@ -31,7 +31,7 @@ from ...domain.figures import (
 )
 from ...domain.scope import NO_VALUE
 from ...domain.tables import Stated
-from ...language.reported_figures import figures_of
+from ...language.reported_figures import named_statements
 from ..changes import CATALOG, FIGURES, GLOSSARY, PASSAGES, KeptUntilWritten
 from ..core import Database, Json
 from ..rows import from_row, now
@@ -436,7 +436,7 @@ class FigureRepository(FigureReader):
         """Store the figures of a version. Raises DatabaseError."""
         document_id = figures.document_id
         # In the order of most indexes, whose pages are then written once.
-        rows = sorted(figures.rows, key=_place)
+        rows = sorted(figures.rows, key=lambda row: row.get("place", ""))
         first_fields = {
             "document_id": document_id,
             "version": figures.version,
@@ -602,7 +602,8 @@ class FigureRepository(FigureReader):
         """Yield the rows of a passage's figures. ``seen``: the figures of the version
         so far, to which these are added.
         """
-        fields_of_chunk = {
+        row_of_chunk: Json = {
+            "_id": "",
             "document_id": chunk.document_id,
             "version": version,
             "collection": chunk.collection,
@@ -610,36 +611,35 @@ class FigureRepository(FigureReader):
             **chunk.metadata,
             "document_name": chunk.document_name,
         }
-        document_part = chunk.document_id[:12]
-        for number, figure in enumerate(figures_of(chunk, statements)):
-            indicator, indicator_key, heading_key = _keys_of(
-                figure.heading, figure.label
-            )
-            row: Json = {
+        edition = str(chunk.metadata.get("year", ""))
+        # Tells figures of different reports and passages apart.
+        passage = f"{chunk.document_id[:12]}{chunk.ordinal:05d}"
+        for number, figure in enumerate(named_statements(chunk, statements)):
+            heading, label, value, unit, text, _, estimate, subject = figure
+            indicator, indicator_key, heading_key = _keys_of(heading, label)
+            year = figure.year
+            row = row_of_chunk | {
                 "_id": f"{chunk.id}#{number:04d}",
-                **fields_of_chunk,
-                "subject": figure.subject,
-                "heading": figure.heading,
-                "label": figure.label,
-                "unit": figure.unit,
-                "text": figure.text,
-                "estimate": figure.estimate,
+                "subject": subject,
+                "heading": heading,
+                "label": label,
+                "unit": unit,
+                "text": text,
+                "estimate": estimate,
                 "heading_key": heading_key,
-                "series": _joined(figure.heading, figure.label, figure.subject),
-                "value": str(figure.value),
-                "of_year": figure.year,
+                "series": _joined(heading, label, subject),
+                "value": str(value),
+                "of_year": year,
             }
-            key = (figure.subject, indicator, figure.year, figure.text)
+            key = (subject, indicator, year, text)
             if key not in seen:
                 seen.add(key)
-                edition = "" if figure.edition is None else str(figure.edition)
                 row["place"] = _joined(
                     indicator_key,
-                    figure.subject,
-                    f"{figure.year or 0:04d}",
+                    subject,
+                    f"{year or 0:04d}",
                     edition,
-                    # Tells figures of different reports and passages apart.
-                    f"{document_part}{chunk.ordinal:05d}{number:03d}",
+                    f"{passage}{number:03d}",
                 )
             yield row
 
@@ -701,12 +701,6 @@ def _joined(*parts: str) -> str:
     if joined.count(SEPARATOR) < len(parts):
         return joined
     return SEPARATOR.join(part.replace(SEPARATOR, " ") for part in parts)
-
-
-def _place(row: Json) -> str:
-    """Return the place of a figure in lists; "" where it is in none."""
-    place: str = row.get("place", "")
-    return place
 
 
 def _passage_of(row: Json) -> str:
