@@ -3,6 +3,7 @@ at a time.
 """
 
 import ctypes
+import errno
 import logging
 import sys
 import tempfile
@@ -249,6 +250,11 @@ class IngestionWorker(Worker):
             return {"state": "superseded", "detail": error.message}
         except errors.ChatbotError as error:
             return self._failed(file, error, control)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            full = errors.DiskFullError("The disk is full. Reading goes on with space.")
+            return self._failed(file, full, control)
         # The job outlives its report: no words of the text stay in it.
         proposed = tuple(replace(proposal, words="") for proposal in result.proposed)
         return {

@@ -2,6 +2,7 @@
 whoever is there.
 """
 
+import errno
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -100,6 +101,24 @@ def work_all(services: Services) -> None:
 
 def record_of(services: Services, name: str = "a") -> DocumentRecord | None:
     return services.storage.documents.get(document_id(f"uploads/{name}.md"))
+
+
+def test_a_file_waits_while_there_is_no_space_for_its_copy(
+    services: Services, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work on it once ended as a bug, with a traceback."""
+    job = start(a="zebra lion ant ibex")
+    copy_to = services.storage.files.copy_to
+
+    def fail(file_id: str, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(FileRepository, "copy_to", staticmethod(fail))
+    services.ingesting.worker.work_once()
+    assert states(services, job) == ["waiting"]
+    monkeypatch.setattr(FileRepository, "copy_to", staticmethod(copy_to))
+    until(services.ingesting.worker.work_once)
+    assert states(services, job) == ["done"]
 
 
 def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
