@@ -534,7 +534,7 @@ def verdict(operation: Operation, table: FigureTable, say: Say) -> str:
         rows = by_value(table, number)
         if len(rows) < 2:
             continue
-        sentences.append(higher(table, number, say))
+        sentences.append(higher(table, number, say, lowest=operation.fewer))
         values = [table_value(row, number) for row in rows]
         winner = rows[-1] if operation.fewer else rows[0]
         firsts.add("" if values[0] == values[1] else winner.subject)

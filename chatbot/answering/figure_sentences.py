@@ -2,7 +2,7 @@
 of which year; then what is missing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -239,16 +239,27 @@ def _in_line(
     return "; ".join(parts)
 
 
-def side_by_side(table: FigureTable, say: Say) -> str:
-    """Return which subject has the highest figure of each indicator, and all figures as
-    a table.
+def side_by_side(
+    table: FigureTable,
+    say: Say,
+    *,
+    lowest: bool = False,
+    newer: Collection[str] = (),
+) -> str:
+    """Return which subject has the highest figure of each indicator, or the ``lowest``,
+    and all figures as a table. ``newer``: indicators of which some subjects have newer
+    figures than those of the year that all have.
     """
     sentences = []
     lines: list[list[str]] = [
         ["", *(escape_markdown(row.subject) for row in table.rows)]
     ]
     for number, column in enumerate(table.columns):
-        sentences.append(higher(table, number, say))
+        sentences.append(higher(table, number, say, lowest=lowest))
+        if column.indicator in newer:
+            text = "{name}: figures of {year}, the newest year that all have."
+            name = escape_markdown(column.indicator)
+            sentences.append(say(text, name=name, year=column.year))
         lines.append([escape_markdown(column.indicator), *_shown(table, number, say)])
     if len(table.rows) > MOST_COLUMNS:
         lines = [list(line) for line in zip(*lines, strict=True)]
@@ -355,16 +366,21 @@ def _course(row: FigureRow, name: str, numbers: Sequence[int], say: Say) -> str:
     )
 
 
-def higher(table: FigureTable, number: int, say: Say) -> str:
-    """Return in which subject the figure of a column is highest; "" of fewer than two
-    figures.
+def higher(table: FigureTable, number: int, say: Say, *, lowest: bool = False) -> str:
+    """Return in which subject the figure of a column is highest, or ``lowest``; "" of
+    fewer than two figures.
     """
     rows = by_value(table, number)
     if len(rows) < 2:
         return ""
     text = "{name}: highest in {first}, {value}."
+    two = "{name}: higher in {first}, {value}, than in {second}, {other}."
+    if lowest:
+        rows.reverse()
+        text = "{name}: lowest in {first}, {value}."
+        two = "{name}: lower in {first}, {value}, than in {second}, {other}."
     if len(rows) == 2:
-        text = "{name}: higher in {first}, {value}, than in {second}, {other}."
+        text = two
         if table_value(rows[0], number) == table_value(rows[1], number):
             text = "{name}: the same in {first}, {value}, and in {second}, {other}."
     values = [cell_text(row.cells[number], say) for row in rows[:2]]

@@ -33,6 +33,8 @@ class Rendered:
     """Its figures, without the numbers of their passages."""
     unused: Sequence[str] = ()
     """The words of the question that it surely does not answer."""
+    is_near: bool = False
+    """It says that there is no answer, and what is nearest to one."""
 
     def number_of(self, chunk_id: str) -> int:
         """Return the number of a passage that is cited."""

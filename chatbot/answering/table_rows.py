@@ -8,7 +8,7 @@ them apart inside the table, never by its whole path of headings.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, partial
@@ -19,10 +19,10 @@ from ..domain.documents import SECTION_SEPARATOR, Quotation
 from ..domain.protocols import Catalog, Passages
 from ..domain.scope import NamedYears
 from ..domain.tables import Texts
-from ..language.analysis import LETTERS_PATTERN, STOP_WORDS, TERM_PATTERN, has_term
+from ..language.analysis import STOP_WORDS, TERM_PATTERN, has_term
 from ..language.detection import analyzer_for
-from ..language.figures import MONTH_IN_DIGITS, MONTHS
 from ..language.markdown import escape_markdown, quotation_item
+from ..language.periods import DAY, periods_in, unify_periods
 from ..language.reported_figures import dated_text, figures_of, year_of
 from ..language.table_words import is_total
 from ..language.words import Say
@@ -38,7 +38,6 @@ __all__ = [
     "FoundTables",
     "RowFigures",
     "RowReader",
-    "month_named",
 ]
 
 PASSAGES = int(read_weight("cells.passages"))
@@ -50,11 +49,10 @@ MOST_CELLS = int(read_weight("cells.cells"))
 SHARED = read_weight("cells.shared")
 SUM_TOLERANCE = Decimal(str(read_weight("cells.sum")))
 ROWS_OF_SUM = int(read_weight("cells.rows_of_sum"))
-MONTH = "month"
-"""Ends the terms of months."""
 _SAYS_NOTHING = NEUTRAL_WORDS.union(SHARE_WORDS, *STOP_WORDS.values())
 _LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
 _ASIDE = re.compile(r"\([^()]*\)")
+_IN_A_YEAR = {"month": 12, "quarter": 4, "week": 53}
 Words = frozenset[str]
 FiguresByRow = dict[str, list[ReportedFigure]]
 ColumnScore = tuple[bool, bool, float, float, int, int]
@@ -82,11 +80,6 @@ class AskedWords:
         """Whether a share is asked for: "What percentage of ..."."""
         return not SHARE_WORDS.isdisjoint(self.text.lower().split())
 
-    @property
-    def months(self) -> Words:
-        """The months among the words that say what is asked."""
-        return _months_of(self.words)
-
     def within(self, *texts: str) -> Words:
         """Return the words that say what is asked and that the texts have."""
         terms = set(self.terms(" ".join(texts)))
@@ -109,6 +102,9 @@ class AskedWords:
         letters = set(_LETTER.findall(text))
         if not letters <= self.letters:
             return False
+        if not DAY.search(" ".join(self.every)):
+            # The month of 2024-05-31 may be asked for.
+            terms = [term for term in terms if not DAY.match(term)]
         for term in terms:
             if not has_term(self.every, term):
                 return False
@@ -116,6 +112,14 @@ class AskedWords:
             return bool(terms)
         # "No" beside "Yes": a word that says nothing elsewhere.
         return bool(text) and f" {text} " in f" {self.text} "
+
+    def instead(self, own: set[str], others: Words, year: str) -> "AskedWords":
+        """Return what asks for the words of another period, in the year of that."""
+        years = self.years
+        if year:
+            years = [NamedYears(int(year), int(year), 0, 0)]
+        words = self.words - own | others
+        return replace(self, words=words, every=self.every - own | others, years=years)
 
     def of_years(self, figures: Sequence[ReportedFigure]) -> list[ReportedFigure]:
         """Return the figures of the years that are asked for; where no years are, those
@@ -226,53 +230,8 @@ class RowFigures:
 
 
 def _terms(terms: Callable[[str], Sequence[str]], text: str) -> Sequence[str]:
-    """Return the terms of a text, a month as one and the same in all spellings."""
-    months = [_month_term(int(month)) for _, month in MONTH_IN_DIGITS.findall(text)]
-    text = MONTH_IN_DIGITS.sub(r"\1", text)
-    rest: list[str] = []
-    end = 0
-    for word in LETTERS_PATTERN.finditer(text):
-        month = _month(word[0])
-        if month:
-            months.append(month)
-            rest.append(text[end : word.start()])
-            end = word.end()
-    rest.append(text[end:])
-    return [*terms(" ".join(rest)), *months]
-
-
-def _month(word: str) -> str:
-    """Return the month that a word names, in any of the languages and as short as
-    tables do; "" for others. Lower-case words of three letters may be others ("may").
-    """
-    number = MONTHS.get(word.lower())
-    if number is None or (len(word) <= 3 and word.islower()):
-        return ""
-    return _month_term(number)
-
-
-def _month_term(number: int) -> str:
-    # The number first: two terms that begin alike are taken for one word.
-    return f"{number:02}{MONTH}"
-
-
-def _months_of(terms: Iterable[str]) -> Words:
-    return frozenset(
-        term for term in terms if term.endswith(MONTH) and term[:2].isdecimal()
-    )
-
-
-def month_named(text: str) -> str:
-    """Return the first month that a text names, as it is written there; "" without
-    one.
-    """
-    for word in LETTERS_PATTERN.finditer(text):
-        if _month(word[0]):
-            return word[0]
-    in_digits = MONTH_IN_DIGITS.search(text)
-    if in_digits:
-        return in_digits[0]
-    return ""
+    """Return the terms of a text, a period as one and the same in all spellings."""
+    return terms(unify_periods(text))
 
 
 def written(figure: ReportedFigure) -> str:
@@ -321,9 +280,9 @@ class RowReader:
         text = turn.reading.text
         terms = partial(_terms, analyzer_for(text, self.language).terms)
         topic = topic_of_figures(text) if is_of_rows else text
-        words = set(_months_of(terms(topic)))
-        for word in TERM_PATTERN.findall(MONTH_IN_DIGITS.sub(r"\1", topic)):
-            if _month(word) or word.lower() not in _SAYS_NOTHING:
+        words: set[str] = set()
+        for word in TERM_PATTERN.findall(unify_periods(topic)):
+            if word.lower() not in _SAYS_NOTHING:
                 words.update(terms(word))
         years = turn.reading.figure_years
         letters = frozenset(_LETTER.findall(text))
@@ -417,30 +376,31 @@ class RowReader:
             return []
         return cells
 
-    def nearest_month(
-        self, asked: AskedWords, tables: Sequence[RowFigures]
-    ) -> tuple[RowFigures, AskedFigures] | None:
-        """Return the cell of the month nearest to the one that a question asks for, of
-        a table that lacks nothing else of it; None where there is none.
+    def nearest_period(
+        self, turn: Turn, asked: AskedWords, found: FoundTables
+    ) -> tuple[str, RowFigures, AskedFigures] | None:
+        """Return the one period that a question asks for, as written, and the cell of
+        the nearest, of a table that lacks nothing else of it; None where there is none.
         """
-        if len(asked.months) != 1:
+        text = turn.reading.text
+        periods = periods_in(text)
+        if len(periods) != 1:
             return None
-        (month,) = asked.months
-        months = [_months_of(asked.terms(table.about)) for table in tables]
-        others = sorted(
-            frozenset().union(*months),
-            key=lambda other: abs(int(other[:2]) - int(month[:2])),
-        )
-        for other in others:
-            nearer = replace(
-                asked,
-                words=asked.words - asked.months | {other},
-                every=asked.every - asked.months | {other},
-            )
-            for table, of_table in zip(tables, months, strict=True):
-                cell = _cell(nearer, table) if other in of_table else None
-                if cell is not None and not cell.lacking:
-                    return table, cell
+        ((term, year),) = periods
+        others: list[tuple[int, RowFigures, str, str]] = []
+        for table in found.whole + found.near:
+            for other, of_other in periods_in(table.chunk.text):
+                if other[2:] == term[2:]:
+                    years = int(year or of_other or 0) - int(of_other or year or 0)
+                    distance = years * _IN_A_YEAR[term[2:]]
+                    distance += int(term[:2]) - int(other[:2])
+                    others.append((abs(distance), table, other, of_other))
+        others.sort(key=lambda one: one[0])
+        for _, table, other, of_other in others:
+            words = frozenset({other, of_other} - {""})
+            cell = _cell(asked.instead({term, year}, words, of_other), table)
+            if cell is not None and not cell.lacking:
+                return _written(text, year), table, cell
         return None
 
     def tell(
@@ -527,6 +487,13 @@ class RowReader:
             passage = passages.get(figure.chunk_id)
             if passage is not None:
                 yield passage.of_row(figure), passage
+
+
+def _written(text: str, year: str) -> str:
+    """Return the words for the one period of a question, as they are written."""
+    words = [word.strip("?!.,") for word in text.split()]
+    unified = unify_periods(text)
+    return " ".join(word for word in words if word not in unified or word == year)
 
 
 def _cell(asked: AskedWords, table: RowFigures) -> AskedFigures | None:

@@ -5,7 +5,7 @@ $3bn, twelve, 2019-21; 7 August 2022, 2022-08-07, 7/8/22.
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -47,9 +47,6 @@ MONTHS = {
     for number, names in enumerate(_WORDS_OF["months"], start=1)
     for name in names.split()
 }
-MONTH_IN_DIGITS = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])\b")
-"""A year and its month: 2024-04, also of a day."""
-_QUARTER = re.compile(r"[qt][1-4]")
 GAP = "\u202f"
 """Replaces every space that keeps the digits of one number together."""
 _ALIKE = {
@@ -122,27 +119,6 @@ class Figure(NamedTuple):
     def bare(self) -> bool:
         """Just a number: no unit, no scale."""
         return not self.unit and not self.scaled
-
-
-def month_names(text: str, years: Collection[str]) -> str:
-    """Return the names of the months of dates like 2024-04 or 2024-04-30, in the
-    languages of the data; of dates in ``years`` if there are any.
-    """
-    months = set()
-    for year, month in MONTH_IN_DIGITS.findall(text):
-        if not years or year in years:
-            months.add(int(month))
-    return " ".join(name for name, month in MONTHS.items() if month in months)
-
-
-def is_time(text: str) -> bool:
-    """Return whether a text is a date, a month, a quarter or a year and says nothing
-    else: "2024-05", "May 2024", "Q1".
-    """
-    words = re.findall(r"\w+", text.lower())
-    return all(
-        word.isdecimal() or word in MONTHS or _QUARTER.fullmatch(word) for word in words
-    )
 
 
 def unify_signs(text: str) -> str:

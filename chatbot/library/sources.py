@@ -40,6 +40,7 @@ from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..domain.tables import Texts
 from ..domain.validation import NOT_BLANK, WHOLE_ADDRESS, parse
 from ..language.countries import resolve_country
+from ..language.country_names import country_key
 from .chunkers import CHUNKERS
 from .description import names_part, propose, says_nothing
 
@@ -363,12 +364,10 @@ def make_document(
     stated = overrides or {}
     spelled = cache(lambda country: check_country(country, countries))
     of_parts = set(chain.from_iterable(map(attrgetter("metadata"), loaded.sections)))
-    proposed = () if source.listed else propose(loaded, source.path, titles)
+    proposed = [] if source.listed else _proposals(source, loaded, titles)
     sure = {one.field: one.value for one in proposed if one.taken}
     of_file = _file_metadata(source, loaded, countries)
-    metadata = {
-        name: sure[name] for name in METADATA if name in sure and name not in of_parts
-    }
+    metadata = {name: sure[name] for name in METADATA if name in sure}
     metadata = _with_stated(metadata | of_file, stated, spelled)
     if "year" in {**of_file, **stated} and not of_parts & set(METADATA):
         metadata = typed(metadata, stated, proposed)
@@ -387,6 +386,21 @@ def make_document(
         "publication": publication_of(source, sure, stated),
     }
     return Document(id=document_id(source.identity), source=source.identity, **values)
+
+
+def _proposals(source: Source, loaded: Loaded, titles: Sequence[str]) -> list[Proposal]:
+    """Return what a file says of itself as a whole."""
+    every = propose(loaded, source.path, titles)
+    return [proposal for proposal in every if _is_of_whole(proposal, loaded.sections)]
+
+
+def _is_of_whole(proposal: Proposal, parts: Iterable[Section]) -> bool:
+    """Return whether no part of a file has another value than the one proposed."""
+    keys = {country_key(str(proposal.value))}
+    for part in parts:
+        own = part.metadata.get(proposal.field, proposal.value)
+        keys.add(country_key(str(own)))
+    return len(keys) == 1
 
 
 def _file_metadata(

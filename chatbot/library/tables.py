@@ -7,7 +7,7 @@ alone. What cannot be told stays empty.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -16,6 +16,7 @@ from itertools import filterfalse, islice
 from ..domain.tables import Headings, Stated, Table, TableRow
 from ..language.countries import country_code
 from ..language.figures import comma_decimals, figures, unify_signs
+from ..language.periods import DAY, is_time, periods_in, unify_periods
 from ..language.table_text import group_depth
 from ..language.table_words import (
     NAMELESS_SHEETS,
@@ -113,7 +114,7 @@ class _ColumnFacts:
     @cached_property
     def is_part(self) -> bool:
         """Whether all of these name a part of what the table counts."""
-        return all(map(is_part, self.counted))
+        return all(is_part(name) or is_time(name) for name in self.counted)
 
 
 def statements(table: Table) -> Iterator[dict[int, Stated]]:
@@ -210,7 +211,9 @@ def _indicator(row: _RowFacts, column: _ColumnFacts, title: str) -> Headings:
         return (title, *own, *row.parts)
     if own:
         return (*own, *row.parts)
-    return row.parts or column.parts
+    if all(is_time(part) for part in row.parts):
+        return (*column.parts, *row.parts)
+    return row.parts
 
 
 @lru_cache(256)
@@ -342,7 +345,7 @@ def _role_of_labels(head: str, values: Sequence[str], tag: str) -> str:
     """
     role = role_of_tag(tag) or role_of_head(head)
     if _are_years(values) and (role in {"year", "date", ""} or is_unnamed(head)):
-        return "year"
+        return "date" if all(periods_in(value) for value in values) else "year"
     if role == "year":
         # "Period" above names of seasons.
         return "breakdown"
@@ -417,7 +420,7 @@ def _row_facts(
     """Return what a row's labels, and its columns without figures, say of the rest."""
     depth = group_depth(table, row)
     groups = row.path[:depth]
-    texts = _texts_by_role(row, depth, roles)
+    texts = _texts_by_role(table, row, depth, roles)
     subjects = [*texts["country"], *texts["name"], *texts["place"]]
     key = row.path[depth:][roles.key :][:1]
     if roles.key is not None and any(key) and not is_total(key[0]):
@@ -426,10 +429,9 @@ def _row_facts(
     unit = None
     for text in texts["unit"]:
         unit = read_unit(text, sure=True)
-    years = frozenset[int]()
-    for text in texts["year"]:
-        years = years or _years_in(text)
-    parts = tuple(filterfalse(is_total, texts["breakdown"]))
+    times = _times_of_row(texts["date"], subjects)
+    parts = tuple(filterfalse(is_total, [*texts["breakdown"], *times]))
+    years = _years_of_row(texts["year"], [*parts, *texts["date"], *subjects])
     items = texts["item"]
     if texts["indicator"]:
         name = texts["indicator"][-1]
@@ -449,15 +451,39 @@ def _row_facts(
     return replace(facts, parts=tuple(filter(None, facts.parts)))
 
 
+def _times_of_row(dates: Sequence[str], subjects: Sequence[str]) -> Sequence[str]:
+    """Return the dates that tell figures of a row apart: its days only where it has no
+    name.
+    """
+    if not subjects:
+        return dates
+    return [text for text in dates if not DAY.search(unify_periods(text))]
+
+
+def _years_of_row(stated: Iterable[str], others: Iterable[str]) -> frozenset[int]:
+    """Return the first years of those that a row states, else of its months and
+    quarters, which are among the other names of it.
+    """
+    for text in [*stated, *(other for other in others if is_time(other))]:
+        years = _years_in(text)
+        if years:
+            return years
+    return frozenset()
+
+
 def _texts_by_role(
-    row: TableRow, depth: int, roles: _Roles
+    table: Table, row: TableRow, depth: int, roles: _Roles
 ) -> defaultdict[str, list[str]]:
     """Return the labels of a row behind its groups, and the cells of its columns
     without figures, each under its role.
     """
     texts = defaultdict[str, list[str]](list)
-    for label, role in zip(row.path[depth:], roles.labels, strict=False):
-        if label:
+    heads = table.row_heads or ("",)
+    for label, role, head in zip(row.path[depth:], roles.labels, heads, strict=False):
+        if label.isdecimal() and periods_in(f"{head} {label}"):
+            # "Week 12": the number alone says nothing.
+            texts[role].append(f"{head} {label}")
+        elif label:
             texts[role].append(label)
     for text, role in zip(row.texts, roles.columns, strict=True):
         if text and role not in FIGURES:
@@ -544,6 +570,8 @@ def _column_facts(path: Headings, roles: _Roles) -> _ColumnFacts:
         shown = _MARKS.sub("", head.replace("_", " "))
         rest, unit_of_head = part_units(shown)
         unit = unit_of_head or unit
+        if is_time(rest):
+            years = _years_in(rest) or years
         if len(_YEARS.findall(rest)) == 1:
             years = _years_in(rest)
             if not _DATE.search(rest):
@@ -558,7 +586,9 @@ def _column_facts(path: Headings, roles: _Roles) -> _ColumnFacts:
 @lru_cache(4096)
 def _years_in(text: str) -> frozenset[int]:
     """Return the years of the first year or span in a text: both of "2018/19"."""
-    match = _YEARS.search(unify_signs(text))
+    shown = unify_signs(text)
+    # "Jan-24"
+    match = _YEARS.search(shown) or _YEARS.search(unify_periods(shown))
     if match is None:
         return frozenset()
     first = int(match["year"])

@@ -342,7 +342,9 @@ class FollowUps:
         """Return the last question from its other end, with its counterpart, of another
         group or as a comparison; "" where a message asks for none of these.
         """
-        full = _turned(reading, telling, state) or _counterpart(telling, state)
+        thing = self._thing(reading.text, state)
+        full = _turned(reading, telling, thing, state)
+        full = full or _counterpart(telling, state)
         if not full and reading.groups and not telling:
             full = _regrouped(reading, state.reading)
         return full or self._compared(reading, telling, state)
@@ -686,9 +688,27 @@ def _regrouped(reading: Reading, before: Reading) -> str:
     return text if words in text else add_name(tidy(text), words)
 
 
-def _turned(reading: Reading, rest: Sequence[str], state: ConversationState) -> str:
+def _ranked(end: str, thing: str, state: ConversationState) -> str:
+    """Return which of the countries that were talked about, of all where that was one,
+    has most or least of the ``thing`` that was asked for.
+    """
+    if not thing:
+        return ""
+    which = "Which country"
+    if len(state.together) > 1:
+        which = f"Which of {list_in_words(state.together)}"
+    years = _years_in_words(state.reading.every_year)
+    words = [which, "has the", end, thing]
+    words += [placed(year) for year in years]
+    return f"{' '.join(words)}?"
+
+
+def _turned(
+    reading: Reading, rest: Sequence[str], thing: str, state: ConversationState
+) -> str:
     """Return the ranking of the last question from the end that a message names ("and
-    the lowest?"); "" where it asks for something else, or that was no ranking.
+    the lowest?"), or a ranking of what it asked for; "" where a message asks for
+    something else.
     """
     if reading.countries:
         return ""
@@ -699,11 +719,11 @@ def _turned(reading: Reading, rest: Sequence[str], state: ConversationState) -> 
     before = _EXTREME.search(full)
     if end is None:
         return ""
-    if before is None:
-        return ""
     if any(not _EXTREME.fullmatch(word) for word in rest):
         return ""
     end_word = end[0].lower()
+    if before is None:
+        return _ranked(end_word, thing, state)
     if before[0].lower().startswith("rank"):
         question = full.rstrip(" ?.!")
         return f"{question}, {end_word} first?"

@@ -185,7 +185,7 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     if kind not in OF_ALL:
         counted = _LAST_YEARS.search(plain)
         last = number_of(counted["count"]) if counted else 0
-        return Request(kind, topic, last=last)
+        return Request(kind, topic, lowest=_is_lowest(plain), last=last)
     ranks = [
         int(min(number.values))
         for number in _numbers(plain)

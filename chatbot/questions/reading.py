@@ -28,6 +28,7 @@ from ..language.analysis import analyzer
 from ..language.countries import usual_name
 from ..language.country_names import country_key, find_countries
 from ..language.groups import find_groups
+from ..language.periods import periods_in
 from .english import pattern, words
 from .names import (
     EDITIONS,
@@ -329,14 +330,16 @@ def name_in_words(text: str, country: NamedCountry, *, usual: bool = False) -> s
 
 
 def in_a_sentence(name: str) -> str:
-    """An acronym and a name keep their capitals; "Exports - partners" are exports
+    """Acronyms, names and months keep their capitals; "Exports - partners" are exports
     (partners).
     """
     name, _, part = HEADING_NUMBER.sub("", name).partition(DASH)
     if part:
         return f"{in_a_sentence(name)} ({part})"
     first = name.split(" ", 1)[0]
-    return name if first[1:] != first[1:].lower() else name[:1].lower() + name[1:]
+    if first[1:] != first[1:].lower() or periods_in(first):
+        return name
+    return name[:1].lower() + name[1:]
 
 
 def is_plural(name: str) -> bool:

@@ -9,8 +9,8 @@ from ..domain import Chunk, Scope, SearchHit
 from ..domain.protocols import Catalog
 from ..domain.scope import Value, Values
 from ..language.countries import country_code
-from ..language.figures import is_time
 from ..language.groups import usual_groups
+from ..language.periods import is_time
 from ..language.words import ENGLISH, speaking
 from ..questions.reading import (
     COUNTRY,

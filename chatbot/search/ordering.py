@@ -33,6 +33,8 @@ DEPTH = 50
 """Candidates that are looked at: deeper ones came no further in any set."""
 LONGEST_NAME = 12
 """Words of a heading that is compared."""
+ALIKE = 0.01
+"""Scores of headings between which a question makes no difference."""
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
 
@@ -213,7 +215,29 @@ def by_edition(
             more.append(hit)
         else:
             others.append(hit)
+    broad = _newest_named(chosen, text)
+    if broad:
+        return [*broad, *more, *others]
     return [*chosen[:first], *more, *chosen[first:], *others]
+
+
+def _newest_named(hits: Sequence[SearchHit], text: SearchText) -> list[SearchHit]:
+    """Return passages in the order of their editions where a question names their
+    headings by one word for several, as "what life is like", and then the others; none
+    where it does not, or names years.
+    """
+    best = hits[0].heading_score
+    same = {hit.chunk.heading for hit in hits if hit.heading_score == best}
+    if best is None or len(same) == 1 or text.figure_years or text.editions:
+        return []
+
+    def order(hit: SearchHit) -> tuple[bool, float, float]:
+        score = hit.heading_score or 0.0
+        if not best <= score <= best + ALIKE:
+            return True, 0.0, 0.0
+        return False, -edition_of(hit), -score
+
+    return sorted(hits, key=order)
 
 
 def _clear_line(

@@ -24,7 +24,7 @@ from ..domain.turns import give_way
 from ..language.analysis import YEAR_PATTERN, has_term
 from ..language.country_names import keys_in
 from ..language.detection import analyzer_for, language_of
-from ..language.figures import month_names
+from ..language.periods import month_names
 from ..language.sentences import sentences
 from ..language.statements import split_statements
 from ..questions.kinds import asks_for_advice, asks_for_duty, asks_for_prose
@@ -190,8 +190,10 @@ class Judge:
         give_way()
         floor = self.bounds.floor
         threshold = self.bounds.threshold
-        if not hits or self.is_far(hits):
+        if not hits:
             return "nothing"
+        if self.is_far(hits):
+            return self._verdict_of_far(question, hits)
         if self._has_no_bounds(hits):
             return "answers"
         needed, names = self._asked(question)
@@ -217,6 +219,15 @@ class Judge:
             if closeness - loss(hits[position : position + 1]) >= ANSWERS:
                 return "answers"
         return "closest"
+
+    def _verdict_of_far(self, question: Reading, hits: Sequence[SearchHit]) -> Verdict:
+        """Return how well hits that are near to nothing answer a question: whoever
+        names a report wants to know what that says.
+        """
+        if question.document is None:
+            return "nothing"
+        needed, _ = self._asked(question)
+        return "answers" if self._is_covered(question, needed, hits) else "closest"
 
     def _is_covered(
         self, question: Reading, needed: set[str], hits: Sequence[SearchHit]
@@ -293,8 +304,8 @@ class Judge:
             chunk = hit.chunk
             headings.add(chunk.heading)
             texts.append(chunk.search_text)
-            months = month_names(chunk.text, years)
-            texts.append(months)
+            if chunk.statements is not None:
+                texts.append(month_names(chunk.text, years))
         for entry in self.glossary():
             if entry.heading in headings:  # which its terms and phrases say, too
                 texts += [entry.term, *entry.other_words]

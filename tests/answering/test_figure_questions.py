@@ -96,7 +96,7 @@ def answer(question: str, of: FigureQueries | None = None) -> str:
         ("Is Kenya bigger than Peru?", "Area: higher in Peru, 1285000 sq km"),
         (
             "Is the unemployment rate lower in Kenya than in Peru?",
-            "Yes. Unemployment rate: higher in Peru, 6%",
+            "Yes. Unemployment rate: lower in Kenya, ",
         ),
         (
             "By how many points did the unemployment rate of Kenya fall between the "

@@ -78,6 +78,19 @@ def test_the_name_is_not_asked_for_what_the_rows_say() -> None:
     assert make(sections=rows).metadata == {"year": 2010}
 
 
+def test_a_country_of_all_rows_is_that_of_the_file() -> None:
+    rows = [
+        Section(("1",), "kits: 4", metadata={"country_name": "Mali"}),
+        Section(("2",), "kits: 5", metadata={"country_name": "Mali"}),
+    ]
+    made = make(sections=lay_out(rows))
+    assert made.metadata == {"country_name": "Mali", "year": 2010}
+    other = Section(("3",), "kits: 6", metadata={"country_name": "Kenya"})
+    made = make(sections=lay_out([*rows, other]))
+    assert made.metadata == {"year": 2010}
+    assert "country_name" not in {one.field for one in made.proposed}
+
+
 @pytest.mark.parametrize(
     ("said", "part"), CASES["a_file_that_names_no_country_or_year_is_an_error"]
 )

@@ -181,6 +181,6 @@ def test_a_duty_that_a_passage_states_is_no_advice(question: str, verdict: str) 
 )
 def test_a_month_is_read_in_dates_of_digits(question: str, verdict: str) -> None:
     text = "2024-04, came: Rotary club. 2024-05, came: Chess club."
-    chunk = Chunk("a", "d", "r.csv", "Visits", text, section="Visits")
+    chunk = Chunk("a", "d", "r.csv", "Visits", text, section="Visits", statements=())
     found = [SearchHit(chunk, score=0.72, heading_score=0.7)]
     assert judge().verdict(read(question), found) == verdict

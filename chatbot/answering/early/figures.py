@@ -55,6 +55,9 @@ def table_alone(
     hits = figures.passages_of(table)
     if not hits:
         return None
+    if table.is_near:
+        turn.closest_only = True
+        turn.unused = table.unused
     draft = Computed(desk, table).write_from(turn, hits)
     return replace(
         draft,

@@ -43,7 +43,7 @@ class AskAlone:
         if not is_better:
             is_better = self._finds_more(turn, question, alone)
         if is_better:
-            _leave_out_earlier(turn, alone)
+            leave_out_earlier(turn, alone)
 
     def _ranks_all(self, turn: Turn, alone: Question) -> bool:
         """Return whether a question ranks or filters all countries, and there are
@@ -149,7 +149,7 @@ def _is_of_several(names: list[str], hits: list[SearchHit]) -> bool:
     return False
 
 
-def _leave_out_earlier(turn: Turn, alone: Question) -> None:
+def leave_out_earlier(turn: Turn, alone: Question) -> None:
     """Ask a question alone, and offer the scope that it had from earlier."""
     earlier = turn.events.earlier_scope.without(FIGURE_YEAR)
     turn.question = alone

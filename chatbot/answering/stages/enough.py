@@ -168,4 +168,6 @@ def is_empty(turn: Turn, hits: Sequence[SearchHit]) -> bool:
         return True
     if turn.settings.on_empty == "relax":
         return False
-    return turn.judge.is_far(hits) or years_missing(turn, hits) is not None
+    # Whoever names a report wants to know what that says.
+    is_far = turn.reading.document is None and turn.judge.is_far(hits)
+    return is_far or years_missing(turn, hits) is not None

@@ -51,8 +51,8 @@ class Finish:
                 answer = repaired
         answer = self.verify.run(turn, draft, answer)
         if not answer.answered or turn.closest_only:
-            # Figures that only come close are not shown large.
-            answer = replace(answer, card=None)
+            # Figures that only come close are neither shown large nor drawn.
+            answer = replace(answer, card=None, figures=())
         elif draft.is_quoted and not draft.is_stated and answer.card is not None:
             terms = turn.analyzer.terms
             names = AskedNames(turn.reading, self.glossary(), terms)

@@ -1,6 +1,6 @@
 """Reads misspelt words as the words of the reports that they must be."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ...domain.errors import SearchEngineError
@@ -9,6 +9,7 @@ from ...domain.scope import Reading, Scope
 from ...questions.reading import read_names
 from ...search.spelling import Spelling
 from ..turn import Turn
+from .alone import leave_out_earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class CorrectSpelling:
         is_written = partial(self._is_written, scope=scope)
         text, corrections = self.spelling.corrected(reading, is_written)
         if not corrections:
+            if turn.own_words and not any(is_written(word) for word in turn.own_words):
+                # "pizza" is nothing of what was talked about.
+                leave_out_earlier(turn, replace(turn.question, standalone=""))
+                return turn.read(turn.question.query)
             return reading
         turn.change(standalone=text)
         turn.corrections = corrections

@@ -24,8 +24,8 @@ from ...domain.scope import Condition, Range, Reading, Values
 from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.country_names import country_key
 from ...language.detection import analyzer_for
-from ...language.figures import month_names
 from ...language.markdown import escape_markdown
+from ...language.periods import month_names
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.table_words import is_total
 from ...language.units import convert, is_convertible
@@ -88,7 +88,6 @@ from ..table_rows import (
     FoundTables,
     RowFigures,
     RowReader,
-    month_named,
 )
 from ..turn import Turn
 from ..word_sets import WordSets, synonyms_of
@@ -376,7 +375,8 @@ class FigureTool:
         if request.bound is not None:
             rendered.things = (*rendered.things, request.bound.unit, NUMBER_WORDS)
         if request.kind == "comparison":
-            also = self._also_named(turn, [one.heading for one in measured], scope)
+            own = [one.heading for one in measured]
+            also = self._also_named(turn, own, scope, about, rendered.cite)
             rendered.text = f"{rendered.text}\n\n{also}".strip()
         if request.kind in OF_ALL:
             without = lacking(subjects, measured[0].by_subject, turn.say)
@@ -405,9 +405,17 @@ class FigureTool:
                 return [one]
         return ()
 
-    def _also_named(self, turn: Turn, own: Sequence[str], scope: Scope) -> str:
+    def _also_named(
+        self,
+        turn: Turn,
+        own: Sequence[str],
+        scope: Scope,
+        subjects: Sequence[str],
+        cite: Callable[[ReportedFigure], str],
+    ) -> str:
         """Return a sentence about the indicators other than ``own`` that the glossary
-        calls by the words of a question, as "GDP" names two; "" without any.
+        calls by the words of a question, as "GDP" names two, with the figures of
+        ``subjects`` that ``cite`` puts into words; "" without any.
         """
         words = " ".join(telling_words(turn.reading))
         name = words.casefold()
@@ -421,11 +429,23 @@ class FigureTool:
             # The words of most questions name nothing else: nothing more is read.
             return ""
         here = self.tables.indicators(scope)
+        years = [named.condition for named in turn.reading.figure_years]
         names = []
         for heading in called:
             is_own = any(self.tables.are_alike(heading, asked) for asked in own)
-            if heading in here and not is_own:
-                names.append(escape_markdown(in_a_sentence(heading)))
+            if heading not in here or is_own:
+                continue
+            other = self.tables.measured(heading, "", here, scope, subjects)
+            shown = []
+            for subject in subjects:
+                figure = other.newest(subject, years)
+                text = cite(figure) if figure is not None else ""
+                if text:
+                    shown.append(f"{escape_markdown(subject)}, {text}")
+            named = escape_markdown(in_a_sentence(heading))
+            if shown:
+                named += f": {'; '.join(shown)}"
+            names.append(named)
         if not names:
             return ""
         text = "“{words}” can also mean {names}."
@@ -529,7 +549,12 @@ class FigureTool:
             return _rendered(table, text, say)
         if request.kind not in OF_ALL:
             _, table = self.queries.tabulate(measured, subjects, years, same_year=True)
-            return _rendered(table, side_by_side(table, say), say)
+            newer = []
+            for one, column in zip(measured, table.columns, strict=True):
+                if column.year is not None and one.newest_year > column.year:
+                    newer.append(column.indicator)
+            text = side_by_side(table, say, lowest=request.lowest, newer=newer)
+            return _rendered(table, text, say)
         query, table = self.queries.tabulate(measured, (), years, steps_of(request))
         text = in_words(query, table, say)
         if request.kind == "aggregate":
@@ -574,7 +599,8 @@ class FigureTool:
             subjects = []
             is_told = len(measured.by_subject) > 1
         elif request.kind != "series":
-            request = replace(request, kind="comparison")
+            # "Lower Salt" is the name of a row.
+            request = replace(request, kind="comparison", lowest=False)
             is_told = len(subjects) > 1
         if not is_told:
             return None
@@ -609,7 +635,7 @@ class FigureTool:
             text = rows.tell(asked, table, cell.figures, turn.say)
             line = table.line_of(cell.figures[0])
             # A row of "2024-04" tells of April.
-            months = month_names(f"{line} {text}", ())
+            months = month_names(f"{line} {text}")
             told = (table.context, line, months)
             unused = UnusedWords(turn.judge)
             if cell.lacking and unused.of_figures(turn.reading, told, text):
@@ -620,21 +646,20 @@ class FigureTool:
             rendered = Rendered(turn.say, [table.chunk.id], text, told, card)
             _add_contradictions(rendered, cells)
             return rendered
-        nearest = None if cells else rows.nearest_month(asked, found.near)
+        nearest = None if cells else rows.nearest_period(turn, asked, found)
         if nearest is None:
             return None
-        table, cell = nearest
-        answer = rows.tell(asked, table, cell.figures, turn.say)
-        month = month_named(turn.reading.text)
+        period, table, cell = nearest
         text = turn.say(
             "“{title}” has nothing for {month}. The nearest: {answer}",
             title=escape_markdown(table.chunk.title),
-            month=escape_markdown(month),
-            answer=answer,
+            month=escape_markdown(period),
+            answer=rows.tell(asked, table, cell.figures, turn.say),
         )
-        return Rendered(turn.say, [table.chunk.id], text, unused=(month,))
+        ids = [table.chunk.id]
+        return Rendered(turn.say, ids, text, unused=(period,), is_near=True)
 
-    def state(self, turn: Turn, passage: Passage) -> str:
+    def state(self, turn: Turn, passage: Passage, context: Context) -> str:
         """Return the one figure of a quoted passage that the question surely means, as
         a sentence, of a table with its row; else "". Of other passages every word of
         the question that says what is asked is a word of the report's or the
@@ -663,7 +688,10 @@ class FigureTool:
         if units and not is_convertible(figure.unit, units[0]):
             return ""
         stated = _as_sentence(figure, units, passage.number, turn.say)
-        also = self._also_named(turn, [figure.heading], turn.question.scope)
+        scope = turn.question.scope
+        subjects = [figure.subject]
+        cite = partial(_cited_in, context, turn.say)
+        also = self._also_named(turn, [figure.heading], scope, subjects, cite)
         return f"{stated}\n\n{also}".strip()
 
     def converted(self, turn: Turn, quotes: str, context: Context) -> str:
@@ -864,6 +892,14 @@ def _as_sentence(
         name=escape_markdown(name),
         figure=f"{shown} [{number}]",
     )
+
+
+def _cited_in(context: Context, say: Say, figure: ReportedFigure) -> str:
+    """Return a figure with the number of its passage; "" where that is not at hand."""
+    for passage in context.passages:
+        if passage.hit.chunk.id == figure.chunk_id:
+            return f"{dated_text(figure, say)} [{passage.number}]"
+    return ""
 
 
 def _newest(turn: Turn, figures: Sequence[ReportedFigure]) -> ReportedFigure | None:

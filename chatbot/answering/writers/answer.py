@@ -59,10 +59,10 @@ class AnswerOfOneSearch(Prose):
             return turn.settings.deep_context_tokens
         return super().context_tokens(turn)
 
-    def value(self, turn: Turn, passage: Passage) -> str:
+    def value(self, turn: Turn, passage: Passage, context: Context) -> str:
         if turn.closest_only or turn.absent is not None:
             return ""
-        return self._figures.state(turn, passage)
+        return self._figures.state(turn, passage, context)
 
 
 def _naming(

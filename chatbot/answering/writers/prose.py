@@ -87,7 +87,7 @@ class Prose:
         """Return quotations that answer the question."""
         return self.quotations(turn, turn.question.search_text, context)
 
-    def value(self, turn: Turn, passage: Passage) -> str:
+    def value(self, turn: Turn, passage: Passage, context: Context) -> str:
         """Return the figure that is asked as a sentence from the first passage that
         would be quoted, instead of quotations; "" if none is surely meant.
         """
@@ -375,7 +375,7 @@ class Prose:
         first = cited_numbers(quotes)[:1]
         for passage in context.passages:
             if passage.number in first:
-                return self.value(turn, passage)
+                return self.value(turn, passage, context)
         return ""
 
     def _naming_unused(self, turn: Turn, text: str, unused: Sequence[str]) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from ...domain.tables import Headings, Table, TableRow
 from ...language.characters import visible
+from ...language.periods import periods_in
 from ...language.table_text import LEVEL, is_number, label, one_line
-from ...language.table_words import is_code, names_rows
+from ...language.table_words import is_code, names_rows, role_of_head
 
 __all__ = [
     "TableGrid",
@@ -121,17 +122,32 @@ def _label_columns(paths: Sequence[Headings], grid: Sequence[Sequence[str]]) -> 
     """Return how many columns from the left label the rows: all before the first of
     figures, the first alone where no column has figures.
     """
+    after_period = False
     for place, path in enumerate(paths):
-        if place == 0 and len(paths) > 1 and names_rows(" ".join(path)):
+        head = " ".join(path)
+        if place == 0 and len(paths) > 1 and names_rows(head):
             # Ages tell rows apart, although they are numbers.
             continue
-        if _has_figures(path, [row[place] for row in grid]):
+        values = [row[place] for row in grid]
+        if place + 1 < len(paths) and _are_periods(head, values):
+            after_period = True
+        elif _has_figures(path, values, after_period=after_period):
             return place
     return 1
 
 
-def _has_figures(path: Headings, column: Sequence[str]) -> bool:
-    """Return whether most values of a column are numbers that count something."""
+def _are_periods(head: str, values: Sequence[str]) -> bool:
+    """Return whether the values of a column say when, as 12 below "Week" does."""
+    if periods_in(head):
+        return False
+    count = sum(bool(periods_in(f"{head}: {value}")) for value in values)
+    return 2 * count > len(values)
+
+
+def _has_figures(path: Headings, column: Sequence[str], *, after_period: bool) -> bool:
+    """Return whether most values of a column are numbers that count something.
+    ``after_period``: a column before it says when.
+    """
     # "No." below the name of a group of columns counts something.
     if len(path) == 1 and is_code(path[0]):
         return False
@@ -146,7 +162,8 @@ def _has_figures(path: Headings, column: Sequence[str]) -> bool:
             others += 1
     if not numbers or others > len(numbers):
         return False
-    return not all(map(is_year, numbers))
+    may_be_years = not after_period or role_of_head(" ".join(path)) == "year"
+    return not (may_be_years and all(map(is_year, numbers)))
 
 
 def _is_group(grid: Sequence[Sequence[str]], number: int, labels: int) -> bool:

@@ -34,6 +34,10 @@ MAX_QUOTATIONS = 3
 """The last of them only if all have the room of two long ones."""
 MAX_CHARACTERS = 900
 """Characters of a quotation. A passage up to this length is quoted whole."""
+MIN_NEARNESS, SURE_HEADING = 0.7, 0.78
+"""How near a heading has to be, as a share of how near the first one is, where that is
+surely asked for: what is further away answers something else.
+"""
 HEADER = "Quoted from the reports:"
 NEW_LINE = " · "
 """Between two lines of a quotation: an answer has each quotation on one line."""
@@ -65,7 +69,8 @@ class _Beside:
             return True
         heading = passage.hit.heading_score or 1
         of_nearest = self.nearest.hit.heading_score or 0
-        if not self.is_prose and heading - 0.5 < (of_nearest - 0.5) / 2:
+        share = MIN_NEARNESS if of_nearest > SURE_HEADING else 0.5
+        if not self.is_prose and heading - 0.5 < share * (of_nearest - 0.5):
             return False
         return _cosine(passage) >= 0.75 * self.closest
 

@@ -23,6 +23,15 @@ function unansweredLabel({ trace }) {
   return isSearched ? t("Not found in these reports") : t("Nothing was searched");
 }
 
+/**
+ * The threshold always descends until enough passages pass: only passages that the
+ * judge doubts, none of which is above its start, are weak.
+ */
+function isWeak(trace) {
+  if (!trace?.closest_only || !trace.threshold?.relaxed) return false;
+  return !trace.hits?.some(({ score }) => score > trace.threshold.start);
+}
+
 /** Whether answers are shown whole: without a language model nothing is streamed. */
 const isShownAtOnce = () => "quotes" in document.body.dataset;
 
@@ -251,7 +260,6 @@ export class AnswerView {
     );
     // A report ends with its own list of sources.
     const listedSources = answered && trace?.mode === "report" ? [] : citations;
-    const threshold = trace?.threshold;
     this.#find(".answer").classList.toggle("not-found", !answered);
     showText(this.#find(".not-found-label"), answered ? "" : unansweredLabel(answer));
     this.#find(".answer-footer").hidden = false;
@@ -262,12 +270,9 @@ export class AnswerView {
     this.#find(".scope-line").textContent = scope
       ? scopeLine(scope, this.#turn.filters, this.#turn.attachments)
       : "";
-    // The threshold always descends until enough passages pass: only an answer without
-    // any above its start is weak.
     const doubt = this.#find(".threshold-line");
     if (isShownAtOnce()) this.#find(".answer-body").before(doubt);
-    doubt.hidden =
-      !threshold?.relaxed || trace.hits?.some(({ score }) => score > threshold.start);
+    doubt.hidden = !isWeak(trace);
     this.#find(".truncated-line").hidden = !trace?.truncated;
     showText(this.#find(".stopped-line"), stoppedText(trace?.stopped_by));
     this.#wireTrace(answer);

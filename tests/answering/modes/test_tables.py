@@ -100,6 +100,16 @@ HABITS = (
     "age,respondents,tea-use\n12,2798,3.9\n15,2956,29.2\n"
     "22-23,4707,84.2\n65+,2448,49.3\n"
 )
+HOUSEHOLDS = "Country,Month,Households 2003,Households reached\n" + "".join(
+    f"Nepal,2024-{month:02},2003,{500 + month}\n" for month in range(1, 9)
+)
+WEEKS = "District,Week,Measles\n" + "".join(
+    f"{district},{week},{base + week}\n"
+    for district, base in (("Sousse", 300), ("Gafsa", 700))
+    for week in range(1, 15)
+)
+TENTS = "Camp,Jan-24,Feb-24,Mar-24\nDadu,41,52,63\nLarka,44,55,66\n"
+MEALS = "Quarter,Meals\nQ3 2023,31\nQ4 2023,42\nQ1 2024,53\nQ2 2024,64\n"
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +131,10 @@ def ask(
         "votes.html": VOTES,
         "pupils.md": PUPILS,
         "habits.csv": HABITS,
+        "nepal-households-2024.csv": HOUSEHOLDS,
+        "measles.csv": WEEKS,
+        "tents.csv": TENTS,
+        "meals.csv": MEALS,
     }
     reports = {"kenya": (KENYA_2023, 2023), "mali": (MALI_2021, 2021)}
     settings = small_settings(folder / "data", chat_model="extractive", cache_seconds=0)
@@ -156,9 +170,20 @@ def ask(
         ("How many teachers work in Lima?", "Lima, teachers: 3178 [1]."),
         (
             "Cases of fever in Orla in September 2023",
-            "Orla District, SEP: 17 (2023) [1].",
+            "Orla District, cases of fever by district and month, SEP: 17 (2023) [1].",
         ),
-        ("How many grants in April 2024?", "2024-04, grants: 40 [1]."),
+        ("How many grants in April 2024?", "2024-04, grants: 40 (2024) [1]."),
+        # The years of the rows are those of their months, not values like years.
+        (
+            "How many households were reached in Nepal in March 2024?",
+            "Nepal, households reached, 2024-03: 503 (2024) [1].",
+        ),
+        ("Measles in Gafsa in week 7?", "Gafsa, measles, Week 7: 707 [1]."),
+        ("Tents in Larka in February 2024?", "Larka, Feb-24: 55 (2024) [1]."),
+        (
+            "How many meals in the first quarter of 2024?",
+            "Q1 2024, meals: 53 (2024) [1].",
+        ),
         ("How many visits did Clearwater have in 2020?", "Clearwater: 118 (2020) [1]."),
         (
             "Installed capacity of wind in Quarra?",
@@ -214,12 +239,39 @@ def test_what_other_documents_give_for_a_cell_is_named(
     assert [figure.text for figure in given.card.figures] == ["12"]
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            "How many households were reached in Nepal in December 2024?",
+            "” has nothing for December 2024. The nearest: Nepal, households reached, "
+            "2024-08: 508 ",
+        ),
+        (
+            "How many households were reached in Nepal in March 2023?",
+            "” has nothing for March 2023. The nearest: Nepal, households reached, "
+            "2024-03: 503 ",
+        ),
+        (
+            "Measles in Sousse in week 40?",
+            "” has nothing for week 40. The nearest: Sousse, measles, Week 14: 314 ",
+        ),
+    ],
+)
+def test_a_period_that_a_sheet_lacks_is_said(
+    ask: Callable[[str], Answer], query: str, said: str
+) -> None:
+    given = ask(query)
+    assert said in given.response
+    assert not given.answered
+
+
 def test_the_nearest_month_stands_in_for_none_without_a_word(
     ask: Callable[[str], Answer],
 ) -> None:
     given = ask("How many grants in September 2024?")
-    assert given.trace.unused == ("September",)
-    assert "” has nothing for September. The nearest: 2024-05, " in given.response
+    assert given.trace.unused == ("September 2024",)
+    assert "” has nothing for September 2024. The nearest: 2024-05, " in given.response
     assert not given.answered
     assert given.card is None
 
@@ -333,9 +385,11 @@ def test_a_comparison_and_a_figure_say_what_else_their_word_means(
     other = (
         "real GDP" if "| GDP (official" in response else "GDP (official exchange rate)"
     )
-    assert response.endswith(f"\n\n“GDP” can also mean {other}.")
+    assert f"\n\n“GDP” can also mean {other}: Kenya, $" in response
+    assert response.endswith(" billion (2024 est.) [4].")
     stated, also = single.response.split("\n\n")
     assert ("real GDP" in stated) != ("real GDP" in also)
     assert ("official" in stated) != ("official" in also)
     assert also.startswith("“GDP” can also mean ")
+    assert also.endswith(" billion (2024 est.) [2].")
     assert single.card is not None
