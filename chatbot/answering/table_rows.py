@@ -492,7 +492,7 @@ class RowReader:
 def _written(text: str, year: str) -> str:
     """Return the words for the one period of a question, as they are written."""
     words = [word.strip("?!.,") for word in text.split()]
-    unified = unify_periods(text)
+    unified = [word.strip("?!.,") for word in unify_periods(text).split()]
     return " ".join(word for word in words if word not in unified or word == year)
 
 

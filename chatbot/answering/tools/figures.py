@@ -436,16 +436,7 @@ class FigureTool:
             if heading not in here or is_own:
                 continue
             other = self.tables.measured(heading, "", here, scope, subjects)
-            shown = []
-            for subject in subjects:
-                figure = other.newest(subject, years)
-                text = cite(figure) if figure is not None else ""
-                if text:
-                    shown.append(f"{escape_markdown(subject)}, {text}")
-            named = escape_markdown(in_a_sentence(heading))
-            if shown:
-                named += f": {'; '.join(shown)}"
-            names.append(named)
+            names.append(_with_figures(heading, other, subjects, years, cite))
         if not names:
             return ""
         text = "“{words}” can also mean {names}."
@@ -892,6 +883,26 @@ def _as_sentence(
         name=escape_markdown(name),
         figure=f"{shown} [{number}]",
     )
+
+
+def _with_figures(
+    heading: str,
+    measured: IndicatorFigures,
+    subjects: Sequence[str],
+    years: Sequence[Condition],
+    cite: Callable[[ReportedFigure], str],
+) -> str:
+    """Return a heading with the newest figures of subjects that ``cite`` has words for:
+    "GDP: Kenya, $124 billion (2024) [3]".
+    """
+    shown = []
+    for subject in subjects:
+        figure = measured.newest(subject, years)
+        text = cite(figure) if figure is not None else ""
+        if text:
+            shown.append(f"{escape_markdown(subject)}, {text}")
+    name = escape_markdown(in_a_sentence(heading))
+    return f"{name}: {'; '.join(shown)}" if shown else name
 
 
 def _cited_in(context: Context, say: Say, figure: ReportedFigure) -> str:
