@@ -16,6 +16,7 @@ COMMANDS = {
     "sample_vectors": "compute the vectors that ship with the sample reports",
     "recorded": "what a checkout answers to fixed requests, to be compared with another",  # noqa: E501
     "questions": "what a person who types a question gets",
+    "tapped": "the example questions of the first page, tapped in pairs",
     "rules": "what each rule of reading, ordering and checking protects and changes",
     "table_structure": "tables of PDFs against ICDAR's",
     "foreign": "documents of other people, read and asked about",

@@ -1,6 +1,6 @@
 """Tap the example questions of the first page in pairs, each after each other one.
 
-    python -m benchmarks.tapped [DATA] [--library NAME ...] [--address URL]
+    python -m benchmarks tapped [DATA] [--library NAME ...] [--address URL]
 
 Libraries: `samples`, `uploads` (questions4/dev/docs of the folder DATA,
 REPORT_CHAT_TEST_DATA by default) and `mixed` (the samples with mixed_library).

@@ -1,14 +1,13 @@
-"""Suggested questions after an answer; each can be answered in the scope, as a search
-has shown.
-"""
+"""Questions made of headings: to go on with after an answer, and to a report."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Container, Iterable, Sequence
+from zlib import crc32
 
-from ..domain import Chunk, Scope, SearchHit
-from ..domain.protocols import Catalog
-from ..domain.scope import Value, Values
-from ..language.countries import country_code
+from ..domain import Chunk
+from ..domain.scope import Value
+from ..language.analysis import LETTERS_PATTERN
+from ..language.countries import country_code, name_in
 from ..language.groups import usual_groups
 from ..language.periods import is_time
 from ..language.words import ENGLISH, speaking
@@ -17,114 +16,119 @@ from ..questions.reading import (
     DASH,
     HEADING_NUMBER,
     OF_A_REPORT,
-    YEAR,
     in_a_sentence,
     is_plural,
 )
+from .indicators import IndicatorIndex
 from .subjects import with_article
 
 MAX_FURTHER_QUESTIONS = 3
+MAX_TRIES = 6
+"""Headings that are tried for these questions."""
 FEW_WORDS = 4
-Search = Callable[[str, Scope], Sequence[SearchHit]]
-
-
-@dataclass(frozen=True, slots=True)
-class Further:
-    """A question, and the scope that answers it beside the one that was chosen."""
-
-    question: str
-    scope: Scope
+MIN_WORD = 3
+"""Letters of the longest word of a heading that names something."""
+_BRACKETS = re.compile(r"\s*\([^()]*\)$")
+Search = Callable[[str], Sequence[Chunk]]
 
 
 def further_questions(
     cited: Chunk,
-    query: str,
-    scope: Scope,
-    catalog: Catalog,
+    around: Sequence[Chunk],
+    index: IndicatorIndex,
+    figures: Container[str],
     search: Search,
-    *,
-    in_english: bool = True,
-) -> list[Further]:
-    """Return at most three questions: the same of another edition, of another country,
-    and what else was found.
+    ask: Callable[[str, str], str],
+) -> list[str]:
+    """Return at most three questions about the headings of the same chapter that are
+    nearest in meaning to that of a cited passage, those with ``figures`` first. A
+    search for each finds a passage under its heading first.
 
-    ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose,
-    which is never left. ``search`` finds the best passages for words in a scope. Where
-    not ``in_english``, questions are names and headings alone: search understands them,
-    and they fit a page in any language.
+    ``around``: the passages around it. ``ask`` makes a question of a heading and of
+    what is asked about, a country or "" for the report itself. A heading that only one
+    report of the country has is asked of this report. Raises EmbeddingError.
     """
-    about = cited.heading
     country = cited.metadata.get(COUNTRY)
-    year = cited.metadata.get(YEAR)
-    if not about:
-        return []
-    more: list[Further] = []
-    if country is not None and isinstance(year, int) and is_asked_about(about):
-        of_country = _within(scope, COUNTRY, country)
-        edition = _other(YEAR, year, of_country, about, catalog, search)
-        if edition is not None:
-            other, inside = edition
-            text = _of_edition(about, country, other, in_english=in_english)
-            more.append(Further(text, inside))
-        of_year = _within(scope, YEAR, year)
-        side = _other(COUNTRY, country, of_year, about, catalog, search)
-        if of_year is not None and side is not None:
-            text = _comparison(about, country, side[0], in_english=in_english)
-            more.append(Further(text, of_year))
-    inside = scope
-    for field, value in ((COUNTRY, country), (YEAR, year)):
-        if value is not None:
-            inside = _within(inside, field, value) or inside
-    # What stands near the cited indicator, whatever else the question named.
-    others = _other_headings(search(f"{about} {query}", inside), cited)
-    more += (
-        Further(_question(cited.title, country, other, in_english=in_english), inside)
-        for other in others
-    )
-    return more[:MAX_FURTHER_QUESTIONS]
+    questions = []
+    for heading in _headings_near(cited, around, index, figures)[:MAX_TRIES]:
+        name = HEADING_NUMBER.sub("", _BRACKETS.sub("", heading))
+        same = _under(heading, search(f"{name} {country or ''}"))
+        if country is not None and (len(same) > 1 or (same and heading in figures)):
+            questions.append(ask(heading, str(country)))
+        elif cited.document_id in _under(heading, search(f"{cited.title}: {name}")):
+            questions.append(ask(heading, ""))
+        if len(questions) == MAX_FURTHER_QUESTIONS:
+            break
+    return questions
 
 
-def _other_headings(hits: Sequence[SearchHit], cited: Chunk) -> list[str]:
-    """Return the headings of hits beside the one that an answer is about, of the same
-    chapter where the document has chapters. What reads like a question comes first:
-    few words, and no part of a thing.
+def _under(heading: str, found: Sequence[Chunk]) -> set[str]:
+    """Return the reports with passages under a heading, if the first one found is."""
+    if not found or found[0].heading.casefold() != heading.casefold():
+        return set()
+    return {one.document_id for one in found if one.heading == found[0].heading}
+
+
+def _headings_near(
+    cited: Chunk,
+    around: Sequence[Chunk],
+    index: IndicatorIndex,
+    figures: Container[str],
+) -> list[str]:
+    """Return the other headings of the chapter of a passage, where there are chapters,
+    that read well: those with figures first, then those nearest in meaning.
     """
-    about = cited.heading
-    chunks = [hit.chunk for hit in hits]
-    if cited.chapter != about:
-        chunks = [chunk for chunk in chunks if chunk.chapter == cited.chapter]
-    headings = dict.fromkeys(chunk.heading for chunk in chunks)
-    others = [
-        one
-        for one in headings
-        if is_asked_about(one) and one.casefold() != about.casefold()
-    ]
-    others.sort(key=lambda heading: DASH in heading or len(heading.split()) > FEW_WORDS)
-    return others
+    headings = set[str]()
+    for chunk in around:
+        is_same = cited.chapter in (chunk.chapter, cited.heading)
+        if is_same and reads_well(_BRACKETS.sub("", chunk.heading)):
+            headings.add(chunk.heading)
+    others = sorted(headings - {cited.heading})
+    if not others or not cited.heading:
+        return []
+    near = index.near(cited.heading, others)
+    rows = []
+    for heading, closeness in zip(others, near, strict=True):
+        score = closeness.score if closeness else 0.0
+        rows.append((heading not in figures, -score, heading))
+    return [heading for _, _, heading in sorted(rows)]
+
+
+def by_nearness(country: str, others: Iterable[str], salt: str) -> list[str]:
+    """Return the other countries, those first that have most in common: the more groups
+    of countries, and the smaller these are, as "Eastern Africa". Each ``salt`` puts
+    equals into another order, so that not everything is compared with the same one.
+    """
+    own = country_code(country)
+    rows = []
+    for other in others:
+        code = country_code(other)
+        if code is None or code == own:
+            continue
+        closeness = 0.0
+        for group in usual_groups():
+            if {own, code} <= set(group.members):
+                closeness += 1 / len(group.members)
+        rows.append((-closeness, crc32(f"{salt} {other}".encode()), other))
+    return [other for _, _, other in sorted(rows)]
 
 
 def is_asked_about(heading: str) -> bool:
-    """Return whether a heading names something: no part of any report, and no time."""
+    """Return whether a heading names something: no letter of a list, no part of any
+    report, and no time.
+    """
+    longest = max(map(len, LETTERS_PATTERN.findall(heading)), default=0)
     has_time = any(is_time(part) for part in heading.split(", "))
-    return not (has_time or OF_A_REPORT.fullmatch(heading))
+    is_part = OF_A_REPORT.fullmatch(HEADING_NUMBER.sub("", heading)) is not None
+    return longest >= MIN_WORD and not has_time and not is_part
 
 
-def _of_edition(heading: str, country: Value, year: Value, *, in_english: bool) -> str:
-    """Return the question for what another edition says under a heading."""
-    name = in_a_sentence(heading)
-    if not in_english:
-        return f"{country}: {name} ({year})"
-    verb = "were" if is_plural(name) else "was"
-    return f"What {verb} {_possessive(country)} {name} in the {year} report?"
-
-
-def _comparison(heading: str, country: Value, other: Value, *, in_english: bool) -> str:
-    """Return the question that compares what two countries have under a heading."""
-    name = in_a_sentence(heading)
-    if not in_english:
-        return f"{country}, {other}: {name}"
-    both = f"{with_article(str(country))} and {with_article(str(other))}"
-    return f"Compare {both}: {name}"
+def reads_well(heading: str) -> bool:
+    """Return whether a heading makes a good question: few words that name something,
+    and no part of a thing.
+    """
+    is_short = DASH not in heading and len(heading.split()) <= FEW_WORDS
+    return is_short and is_asked_about(heading)
 
 
 def first_questions(
@@ -139,85 +143,35 @@ def first_questions(
         for one in dict.fromkeys(
             HEADING_NUMBER.sub("", heading) for heading in headings
         )
-        if DASH not in one and len(one.split()) <= FEW_WORDS and is_asked_about(one)
+        if reads_well(one)
     ]
     others = (
-        _question(title, country, one, in_english=language == ENGLISH)
+        question_about(title, country, one, language)
         for one in usable[: MAX_FURTHER_QUESTIONS - 1]
     )
     return [speaking(language)("What is “{title}” about?", title=title), *others]
 
 
-def _question(
-    title: str, country: Value | None, heading: str, *, in_english: bool = True
+def question_about(
+    title: str, country: Value | None, heading: str, language: str, local_name: str = ""
 ) -> str:
-    name = in_a_sentence(heading)
-    if not in_english:
-        return f"{title if country is None else country}: {name}"
+    """Return the question for what is said under a heading about a country, or in a
+    report. In another language than English, that for its ``local_name`` where it has
+    one, else the names alone: search understands them.
+    """
+    name = in_a_sentence(_BRACKETS.sub("", heading))
+    if language != ENGLISH:
+        about = title if country is None else name_in(language, str(country))
+        if not local_name:
+            return f"{about}: {name}"
+        local_name = local_name[:1].upper() + local_name[1:]
+        say = speaking(language)
+        return say("What is the {name} of {country}?", name=local_name, country=about)
     if country is None:
         return f"What does {title} say about {name}?"
     return f"What {'are' if is_plural(name) else 'is'} {_possessive(country)} {name}?"
 
 
-def _other(
-    field: str,
-    value: Value,
-    scope: Scope | None,
-    about: str,
-    catalog: Catalog,
-    search: Search,
-) -> tuple[Value, Scope] | None:
-    """The nearest other value of a field whose reports say something under the same
-    heading, and its scope.
-    """
-    values = (
-        []
-        if scope is None
-        else [other for other in catalog.values(field, scope) if other != value]
-    )
-    if isinstance(value, int):
-        values.sort(key=lambda other: (abs(int(other) - value), -int(other)))
-    else:
-        # Neighbours first; then from where the alphabet stands, so that not everything
-        # is compared with Afghanistan.
-        values.sort(
-            key=lambda other: (
-                -_closeness(str(value), str(other)),
-                str(other) < str(value),
-                str(other),
-            )
-        )
-    # Some editions or countries are enough to find one that says something.
-    for other in values[:4]:
-        inside = _within(scope or Scope(), field, other)
-        if inside is not None and any(
-            hit.chunk.heading.casefold() == about.casefold()
-            for hit in search(about, inside)
-        ):
-            return other, inside
-    return None
-
-
-def _closeness(country: str, other: str) -> float:
-    """Return how much two countries have in common: the more groups of countries, and
-    the smaller these are, as "East Africa".
-    """
-    codes = {country_code(country), country_code(other)}
-    closeness = 0.0
-    for group in usual_groups():
-        if codes <= set(group.members):
-            closeness += 1 / len(group.members)
-    return closeness
-
-
 def _possessive(country: Value) -> str:
     name = with_article(str(country))
     return f"{name}'" if name.endswith("s") else f"{name}'s"
-
-
-def _within(scope: Scope, field: str, value: Value) -> Scope | None:
-    """The scope with only this value of a field; None where the scope leaves it out."""
-    condition = scope.get(field)
-    if condition is not None and not condition.matches(value):
-        return None
-    return scope.and_(Scope.of({field: Values((value,))}))

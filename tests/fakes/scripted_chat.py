@@ -190,7 +190,8 @@ class ScriptedChat:
                 {
                     "questions": [
                         {"question": text, "filters": {}} for text in self.further
-                    ]
+                    ],
+                    "near": [],
                 }
             )
 

@@ -1,106 +1,107 @@
 """Questions to go on with: their wording, and which headings go first."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from chatbot.domain import Chunk, Scope, SearchHit
+from chatbot.domain import Chunk
 from chatbot.domain.scope import Value
-from chatbot.search.further import first_questions, further_questions
-from tests.questions.reports import Reports
+from chatbot.language.analysis import analyzer
+from chatbot.models.embed.hashing import HashingEmbedder
+from chatbot.search.further import (
+    by_nearness,
+    first_questions,
+    further_questions,
+    question_about,
+)
+from chatbot.search.indicators import IndicatorIndex
 
 ABOUT: dict[str, Value] = {"country_name": "Philippines", "year": 2023}
 
 
-def found(section: str) -> SearchHit:
-    return SearchHit(
-        Chunk(
-            section, "d", 0, "text", "Philippines 2023", section=section, metadata=ABOUT
-        )
+INDEX = IndicatorIndex(HashingEmbedder(64), analyzer("english"))
+
+
+def passage(section: str, report: str = "a") -> Chunk:
+    return Chunk(
+        f"{section}{report}",
+        report,
+        "report.md",
+        "Philippines 2023",
+        "text",
+        section=section,
+        metadata=ABOUT,
     )
 
 
-def asked(cited: str, *sections: str, in_english: bool = True) -> list[str]:
-    """With a library where every search finds the passages of these sections, in this
-    order.
-    """
-    reports = Reports(("Philippines", 2023), ("Philippines", 2021), ("Qatar", 2023))
+def asked(
+    cited: str, *sections: str, figures: Sequence[str] = (), reports: str = "ab"
+) -> list[str]:
+    """Ask where a search for a heading finds it in each of these reports."""
+    around = [passage(section) for section in (cited, *sections)]
 
-    def search(query: str, scope: Scope) -> list[SearchHit]:
-        return [found(section) for section in sections]
+    def search(words: str) -> list[Chunk]:
+        return [
+            passage(section, report)
+            for section in sections
+            for report in reports
+            if section.rpartition(" › ")[2].split(" (")[0] in words
+        ]
 
-    questions = further_questions(
-        found(cited).chunk,
-        "Who votes?",
-        Scope(),
-        reports,
-        search,
-        in_english=in_english,
-    )
-    return [one.question for one in questions]
+    def ask(heading: str, country: str) -> str:
+        return question_about("Philippines 2023", country or None, heading, "en")
+
+    return further_questions(around[0], around, INDEX, frozenset(figures), search, ask)
 
 
-def test_short_headings_go_before_long_ones_and_parts_of_a_thing() -> None:
-    long = "People who are older than others"
+def test_related_headings_of_the_chapter_are_asked_about() -> None:
     assert asked(
-        "Elections",
-        "Legislative branch - upper chamber",
-        long,
-        "Executive branch",
-        "Judicial branch",
-    ) == [
-        "What is the Philippines' executive branch?",
-        "What is the Philippines' judicial branch?",
-        "What is the Philippines' legislative branch (upper chamber)?",
+        "Government › Executive branch",
+        "Government › Judicial branch",
+        "Government › Legislative branch - upper chamber",
+        "Government › People who are older than others",
+        "Economy › Exports",
+    ) == ["What is the Philippines' judicial branch?"]
+
+
+def test_what_has_a_figure_goes_first() -> None:
+    assert asked("Economy", "Exports", "Inflation rate", figures=["Inflation rate"])[
+        0
+    ] == ("What is the Philippines' inflation rate?")
+
+
+def test_a_heading_of_one_report_is_asked_of_that_report() -> None:
+    assert asked("Boreholes", "Risks", reports="a") == [
+        "What does Philippines 2023 say about risks?"
     ]
 
 
-def test_the_country_has_its_article_and_a_part_stands_in_brackets() -> None:
-    assert asked("Exports - partners", "Exports - partners") == [
-        "What were the Philippines' exports (partners) in the 2021 report?",
-        "Compare the Philippines and Qatar: exports (partners)",
-    ]
-    assert (
-        asked("(per capita)", "(per capita)")[0]
-        == "What was the Philippines' (per capita) in the 2021 report?"
-    )
-    neutral = asked(
-        "Exports - partners", "Exports - partners", "Executive branch", in_english=False
-    )
-    assert neutral == [
-        "Philippines: exports (partners) (2021)",
-        "Philippines, Qatar: exports (partners)",
-        "Philippines: executive branch",
-    ]
+def test_what_another_passage_answers_is_not_offered() -> None:
+    assert asked("Boreholes", "Risks", reports="b") == []
 
 
-def test_what_any_report_has_is_not_asked_about() -> None:
-    """It was: "What is Rwanda's summary?"."""
+def test_letters_and_parts_of_any_report_are_not_asked_about() -> None:
     only = ["What are the Philippines' elections?"]
-    assert (
-        asked("Background", "Executive Summary", "Elections", "Annex 2: Notes") == only
-    )
+    others = ("a", "1 b", "Highlights", "Executive Summary", "Annex 2: Notes")
+    assert asked("Background", *others, "Elections") == only
 
 
 @pytest.mark.parametrize("time", ["2024-05", "May 2024", "Q1", "Kenya, 2024"])
 def test_a_time_is_not_asked_about(time: str) -> None:
-    """It was: "Compare Yemen and Jordan: 2024-05"."""
     only = ["What are the Philippines' elections?"]
     assert asked(time, time, "2024-06", "Elections") == only
     first = first_questions("Cash", "Yemen", [time, "USD paid"], "en")
     assert first == ["What is “Cash” about?", "What is Yemen's USD paid?"]
 
 
-def test_a_neighbour_is_compared_and_the_same_chapter_asked_about() -> None:
-    about: dict[str, Value] = {"country_name": "Kenya", "year": 2025}
-    sections = ("Economy › Inflation rate", "Land › Elevation", "Economy › Exports")
-    hits = []
-    for section in sections:
-        chunk = Chunk(section, "d", 0, "text", "Kenya", section=section, metadata=about)
-        hits.append(SearchHit(chunk))
-    reports = Reports(("Kenya", 2025), ("Lebanon", 2025), ("Ethiopia", 2025))
-    questions = further_questions(
-        hits[0].chunk, "Inflation?", Scope(), reports, lambda words, scope: hits
-    )
-    assert [one.question for one in questions] == [
-        "Compare Kenya and Ethiopia: inflation rate",
-        "What are Kenya's exports?",
-    ]
+def test_a_question_has_the_name_that_the_glossary_has() -> None:
+    assert question_about("", "Kenya", "Exports (goods)", "fr") == "Kenya: exports"
+    question = question_about("", "Somalia", "Birth rate", "fr", "taux de natalité")
+    assert question == "Taux de natalité : quel est le chiffre pour Somalie ?"
+
+
+def test_a_neighbour_goes_first_and_others_with_each_indicator() -> None:
+    others = ["Peru", "Ethiopia", "Somalia", "Lebanon", "row 7"]
+    orders = {tuple(by_nearness("Kenya", others, f"name {n}")) for n in range(9)}
+    assert {order[0] for order in orders} == {"Ethiopia", "Somalia"}
+    assert {frozenset(order) for order in orders} == {frozenset(others[:4])}

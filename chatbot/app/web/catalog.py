@@ -12,25 +12,31 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from ...answering.conversation import Place
+from ...answering.figure_queries import named_pair
 from ...answering.guide import topics
 from ...answering.indicators import IndicatorCatalog, IndicatorSummary
 from ...database.core import Json
 from ...database.repositories.documents import SEVERAL
-from ...domain import DocumentRecord, Scope, SearchHit
+from ...domain import Chunk, DocumentRecord, Scope, SearchHit
 from ...domain.chat import Question, ScopeSummary
 from ...domain.documents import MEGABYTE, NO_PUBLICATION, Report
 from ...domain.errors import InvalidRequestError
 from ...domain.figure_query import FigureAnswer, FigureQuery
 from ...domain.figures import GlossaryEntry, ReportedFigure
 from ...domain.json import Inlines, to_json
-from ...domain.scope import Value
+from ...domain.scope import Value, Values
 from ...language.characters import evenly_spaced
 from ...language.countries import country_code, name_in, numeric_code
 from ...language.words import ENGLISH, Language, speaking
 from ...library.chunkers import CHUNKERS
 from ...library.loaders import ARCHIVE, suffixes
 from ...questions.reading import COUNTRY, YEAR
-from ...search.further import further_questions
+from ...search.further import (
+    by_nearness,
+    further_questions,
+    is_asked_about,
+    question_about,
+)
 from ...search.scope import GROUP, summarise
 from ...search.subjects import inferred_scope
 from . import routes
@@ -515,6 +521,12 @@ def get_passage(chunk_id: str) -> OpenedPassage:
     return OpenedPassage(hit, mine.read.wider_text(chunk), file or None)
 
 
+class FurtherQuery(QuestionQuery):
+    indicator: Annotated[
+        str, Field(max_length=500, description="That of the figures in the answer.")
+    ] = ""
+
+
 class SuggestedQuestion(TypedDict):
     """A question and the scope that answers it."""
 
@@ -522,35 +534,68 @@ class SuggestedQuestion(TypedDict):
     filters: Scope
 
 
-@catalog.get(
-    "/api/chunks/<path:chunk_id>/further",
-    need="read",
-    returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]),
-)
-def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
-    """Suggest questions to ask after an answer that cites this passage. They are names
-    and headings alone where the language of the page or of Accept-Language is not
-    English.
+@dataclass(frozen=True, slots=True)
+class SuggestedQuestions:
+    """``near``: the countries that have a figure of the indicator, beside that of the
+    passage; those first that have most in common with it.
+    """
+
+    questions: list[SuggestedQuestion]
+    near: list[str]
+
+
+PASSAGES_AROUND = 40
+
+
+@catalog.get("/api/chunks/<path:chunk_id>/further", need="read")
+def list_further_questions(chunk_id: str, query: FurtherQuery) -> SuggestedQuestions:
+    """Suggest questions to ask after an answer that cites this passage, each of which
+    the library answers. They are names and headings alone where the language of the
+    page or of Accept-Language is not English.
     """
     routes.require_samples()
     scope = query_scope(query)
+    search = library().search
+    tables = search.tables
     passage = library().read.passage(chunk_id)
-    retriever = library().search.retriever
+    pairs = tables.indicators(scope)
+    country = passage.metadata.get(COUNTRY)
+    inside = scope
+    near: list[str] = []
+    if country is not None:
+        inside = scope.and_(Scope.of({COUNTRY: Values((country,))}))
+        pair = named_pair(query.indicator, pairs)
+        if pair is not None and is_asked_about(pair[0]):
+            measured = tables.measured(*pair, pairs, scope, ())
+            near = by_nearness(str(country), measured.by_subject, query.indicator)
 
-    def search(words: str, inside: Scope) -> Sequence[SearchHit]:
-        return retriever.retrieve(words, top_k=8, scope=inside, method="bm25").hits
+    def found(words: str) -> list[Chunk]:
+        hits = search.retriever.retrieve(words, top_k=12, scope=inside, method="hybrid")
+        return [hit.chunk for hit in hits.hits]
 
-    documents = library().reader.documents
-    suggestions = further_questions(
-        passage,
-        query.question,
-        scope,
-        documents,
-        search,
-        in_english=language() == ENGLISH,
-    )
-    return {
-        "questions": [
-            {"question": one.question, "filters": one.scope} for one in suggestions
-        ]
+    local_names = {
+        entry.heading: name
+        for entry in search.reader.glossary()
+        for name in entry.translations.get(language(), ())[:1]
+        if not entry.label
     }
+
+    def ask(heading: str, about: str) -> str:
+        local_name = local_names.get(heading, "")
+        return question_about(
+            passage.title, about or None, heading, language(), local_name
+        )
+
+    start = max(0, passage.ordinal - PASSAGES_AROUND)
+    ordinals = range(start, passage.ordinal + PASSAGES_AROUND)
+    questions = further_questions(
+        passage,
+        search.passages.get([passage.sibling_id(one) for one in ordinals]),
+        tables.index,
+        {one for one in pairs if near and 2 * pairs[one].get("", 0) > len(near)},
+        found,
+        ask,
+    )
+    return SuggestedQuestions(
+        [{"question": one, "filters": inside} for one in questions], near
+    )

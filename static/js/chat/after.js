@@ -1,6 +1,6 @@
 /** What a person can do with an answer: rate it, copy or download it, ask next. */
 import { wireCopy } from "./copy.js";
-import { at, getJson, sendJson } from "../common/api.js";
+import { at, sendJson } from "../common/api.js";
 import { announceNow, element, onSubmit, showError } from "../common/dom.js";
 import { isAttachment, sourceName } from "../common/format.js";
 import { t } from "../common/words.js";
@@ -164,53 +164,6 @@ export function richText(answer, sources) {
   return [copy, ...(legend.childElementCount ? [legend] : []), ...list]
     .map(({ outerHTML }) => outerHTML)
     .join("");
-}
-
-/**
- * Offer what the answer lacks, by the word of the model, else questions that the cited
- * report can answer in the same scope; without an answer, or if the request fails,
- * none.
- */
-export async function showFurther(
-  section,
-  { question, filters },
-  { answered, citations, missing },
-) {
-  if (missing?.length) {
-    section.querySelector("h3").textContent = t("Search again for");
-    return offer(section, missing);
-  }
-  const cited = citations.find((citation) => !isAttachment(citation));
-  if (!answered || !cited) return;
-  const values = Object.entries(filters ?? {}).flatMap(([field, chosen]) =>
-    [chosen]
-      .flat()
-      .filter((value) => typeof value !== "object")
-      .map((value) => [field, String(value)]),
-  );
-  const query = new URLSearchParams([["q", question.slice(0, 1000)], ...values]);
-  const { questions } = await getJson(
-    `/api/chunks/${encodeURIComponent(cited.chunk_id)}/further?${query}`,
-  ).catch(() => ({ questions: [] }));
-  offer(
-    section,
-    questions.map(({ question: text }) => text),
-  );
-}
-
-function offer(section, questions) {
-  section.hidden = questions.length === 0;
-  section
-    .querySelector(".further-list")
-    .replaceChildren(
-      ...questions.map((text) =>
-        element(
-          "li",
-          {},
-          element("button", { type: "button", className: "further-question", text }),
-        ),
-      ),
-    );
 }
 
 /** Give each block of code a button that copies it. */

@@ -209,13 +209,16 @@ const SHAPES = [
 ];
 
 export const marker = (index) =>
-  shape("path", { d: SHAPES[index % SHAPES.length], class: seriesClass(index) });
+  shape("path", {
+    d: SHAPES[index % SHAPES.length],
+    class: `${seriesClass(index)}${index > COLOURS && index % 2 ? " hollow" : ""}`,
+  });
 
 /** Six subjects have a colour of their own; the others are grey. */
 export const COLOURS = SHAPES.length;
 
 /** Grey lines are told apart by their dashes. */
-const DASHES = ["none", "9 4", "2 4", "9 4 2 4"];
+const DASHES = ["9 4", "2 4", "9 4 2 4", "4 2"];
 
 const seriesStyle = (index) =>
   index < COLOURS
@@ -275,8 +278,25 @@ function dot(
   );
 }
 
-const axisOf = ({ figures }) => {
+/** Values of one chart that differ this many times are told apart by a log scale. */
+const LOG_RATIO = 30;
+
+/** Return whether the lowest lines lie on the axis, unless a log scale draws them. */
+export function isWide({ kind, figures }) {
   const values = figures.map(({ value }) => value);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return kind === "lines" && low > 0 && high / low >= LOG_RATIO;
+}
+
+const axisOf = ({ figures, isLog }) => {
+  const values = figures.map(({ value }) => value);
+  if (isLog) {
+    const [low, high] = [Math.min(...values), Math.max(...values)].map(Math.log10);
+    return Array.from(
+      { length: Math.ceil(high) - Math.floor(low) + 1 },
+      (_, index) => 10 ** (Math.floor(low) + index),
+    );
+  }
   return ticks(Math.min(...values), Math.max(...values));
 };
 
@@ -285,6 +305,7 @@ const axisOf = ({ figures }) => {
  * where there is no axis.
  */
 export function axisNote(chart) {
+  if (chart.isLog) return t("Log scale: each line is ten times the one below.");
   const [first] = chart.kind === "lines" ? axisOf(chart) : [0];
   return first > 0
     ? t("The axis starts at {value}.", { value: amount(first, chart.unit) })
@@ -330,7 +351,8 @@ function endLabels(chart, x, y, height) {
 
 /** Return how wide the names at the ends of lines are at most, 0 where none are. */
 function endsWidth({ series, hasEnds }, width) {
-  if (!hasEnds || width < MIN_ENDS_WIDTH) return 0;
+  const isNamed = hasEnds ?? series.length > COLOURS;
+  if (!isNamed || width < MIN_ENDS_WIDTH) return 0;
   const longest = Math.max(...series.map(({ subject }) => labelWidth(subject)));
   return Math.min(longest + 2 * END_GAP, width * MAX_NAME_SHARE);
 }
@@ -344,7 +366,10 @@ function drawLines(chart, width) {
   const years = points.map(({ year }) => year);
   const [first, last] = [Math.min(...years), Math.max(...years)];
   const marks = axisOf(chart);
-  const y = scale(marks[0], marks.at(-1), height - BOTTOM, TOP);
+  const measure = chart.isLog ? Math.log10 : Number;
+  const [lowest, highest] = [marks[0], marks.at(-1)].map(measure);
+  const placed = scale(lowest, highest, height - BOTTOM, TOP);
+  const y = (value) => placed(measure(value));
   const x = scale(first, last, LEFT + 12, width - right - 12);
   const hasValues =
     series.length === 1 && points.length * VALUE_WIDTH <= width - LEFT - right;

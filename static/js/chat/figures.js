@@ -2,10 +2,10 @@
  * Charts below an answer: their points open passages, a table has the figures, and both
  * can be downloaded.
  */
-import { axisNote, chartsOf, draw, marker } from "./charts.js";
+import { axisNote, chartsOf, draw, isWide, marker } from "./charts.js";
 import { whenResized, wireKeys } from "./points.js";
 import { at } from "../common/api.js";
-import { element, showItems } from "../common/dom.js";
+import { element, showItems, showText } from "../common/dom.js";
 import { sourceTitle, when } from "../common/format.js";
 import { escaped } from "../common/passage.js";
 import { isMoney, shape } from "../common/shapes.js";
@@ -376,8 +376,9 @@ function figureOf(chart, sources, box) {
   wireKeys(holder);
   const caption = element("figcaption", {}, element("h3", { text: title }));
   if (kind === "lines" && series.length > 1) caption.append(legendList(series));
-  if (axisNote(chart))
-    caption.append(element("p", { className: "axis-note", text: axisNote(chart) }));
+  const note = element("p", { className: "axis-note" });
+  showText(note, axisNote(chart));
+  caption.append(note);
   const fold = element(
     "details",
     { className: "figures-fold" },
@@ -397,12 +398,30 @@ function figureOf(chart, sources, box) {
       element(
         "div",
         { className: "figures-files" },
+        ...(isWide(chart) ? [logButton(chart, holder, note)] : []),
         ...[exploreLink(chart.figures, kind)].filter(Boolean),
         pinButton(chart),
         ...downloads(chart, sources, box),
       ),
     ),
   );
+}
+
+/** Return the button that draws lines by a log scale, and back. */
+function logButton(chart, holder, note) {
+  const button = element("button", {
+    type: "button",
+    className: "button quiet",
+    "aria-pressed": "false",
+    text: t("Log scale"),
+  });
+  button.addEventListener("click", () => {
+    chart.isLog = !chart.isLog;
+    button.setAttribute("aria-pressed", String(chart.isLog));
+    holder.replaceChildren(draw(chart, holder.clientWidth, labelOf(chart)));
+    showText(note, axisNote(chart));
+  });
+  return button;
 }
 
 /** Return the button that adds a chart of an answer to a brief. */

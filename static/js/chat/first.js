@@ -20,7 +20,7 @@ const isBeside = matchMedia("(min-width: 70rem)");
 const [SLOW_MS, QUIET_MS] = [2000, 700];
 const CARDS = 3;
 const COMPARED = 3;
-const RANKED = 5;
+export const RANKED = 5;
 /** Of a bar of a card, in pixels: its line, its name, all of it. */
 const [LINE, NAME, WIDTH] = [24, 104, 300];
 /** The gap before a value beside its bar, and the most that it may take, in pixels. */
@@ -36,7 +36,7 @@ const labels = new Map();
 const labelOf = (country) => labels.get(country) ?? country;
 
 /** Return a question about an indicator of some countries. */
-function questionOf(kind, name, countries, separator = ", ") {
+export function questionOf(kind, name, countries, separator = ", ") {
   const names = { name, country: countries[0], last: countries.at(-1) };
   return byId("examples").dataset[kind].replace(
     /\{(\w+)\}/g,
@@ -48,7 +48,7 @@ function questionOf(kind, name, countries, separator = ", ") {
  * Return a question in the page's language and "", where the glossary has the
  * indicator in it; else in English, as the headings of the library are, and "en".
  */
-function localQuestion(kind, { name, local_name: local }, countries, names) {
+export function localQuestion(kind, { name, local_name: local }, countries, names) {
   if (!local || language === "en")
     return [questionOf(kind, spoken(name, names), countries), "en"];
   const text = local[0].toUpperCase() + local.slice(1);
@@ -66,7 +66,7 @@ const rowsOf = ({ columns, rows }) =>
     .map(({ subject, cells: [cell] }) => ({ subject, unit: columns[0].unit, ...cell }));
 
 /** Return what a question calls an indicator: without what only explains it. */
-function spoken(name, names) {
+export function spoken(name, names) {
   const short = name.replace(/\s*\([^()]*\)$/, "");
   const isClear = !names.some((other) => other !== name && other.startsWith(short));
   const text = isClear ? short : name;

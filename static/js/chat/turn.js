@@ -98,6 +98,8 @@ function explain({ name, code, message, details }) {
 
 const RECONNECT_MS = 1000;
 
+const EARLIER_FIELDS = ["country_name", "year", "figure_year", "document_name"];
+
 export class Turn {
   node = cloneTemplate("turn-template");
   #blankReply = this.#reply.cloneNode(true);
@@ -153,7 +155,9 @@ export class Turn {
         button,
       });
     const next = target.closest(".further-question:not(.way-on)");
-    if (next) store.emit("ask", { question: next.textContent });
+    // It is complete: nothing is taken over from the conversation.
+    if (next)
+      store.emit("ask", { question: next.textContent, withoutEarlier: EARLIER_FIELDS });
     const thumb = target.closest(".thumb");
     if (!thumb) return;
     const { rate } = await import("./after.js");
@@ -313,7 +317,9 @@ export class Turn {
       import("./ways_on.js").then(({ showWaysOn }) =>
         showWaysOn(section, this, answer),
       );
-    import("./after.js").then(({ showFurther }) => showFurther(section, this, answer));
+    import("./further.js").then(({ showFurther }) =>
+      showFurther(section, this, answer),
+    );
   }
 
   #showAttached(text, names) {

@@ -136,11 +136,23 @@ def further(
 
 
 def test_what_can_be_asked_next(client: FlaskClient, reports: dict[str, str]) -> None:
-    assert further(client, reports["Kenya 2023"]) == [
-        "What was Kenya's inflation rate in the 2021 report?",
-        "Compare Kenya and Mali: inflation rate",
-        "What is Kenya's GDP per capita?",
-    ]
+    assert further(client, reports["Kenya 2023"]) == ["What is Kenya's GDP per capita?"]
+
+
+def test_countries_that_have_the_same_figure_are_named(
+    client: FlaskClient, reports: dict[str, str]
+) -> None:
+    chunk_id = f"{reports['Kenya 2023']}"
+    chunks = client.get(f"/api/documents/{chunk_id}/chunks").get_json()["chunks"]
+    path = f"/api/chunks/{chunks[0]['chunk_id']}/further"
+
+    def near(**asked: str) -> list[str]:
+        found: list[str] = client.get(path, query_string=asked).get_json()["near"]
+        return found
+
+    assert near(indicator="Inflation rate") == ["Mali"]
+    assert near(indicator="Inflation rate", country_name="Kenya") == []
+    assert near(indicator="Nonsense") == near() == []
 
 
 def test_the_scope_that_was_chosen_is_never_left(
@@ -148,7 +160,7 @@ def test_the_scope_that_was_chosen_is_never_left(
 ) -> None:
     chosen = {"country_name": "Kenya", "year": "2023"}
     assert further(client, reports["Kenya 2023"], **chosen) == [
-        "What is Kenya's GDP per capita?"
+        "What does Kenya: Country Report 2023 say about GDP per capita?"
     ]
 
 
