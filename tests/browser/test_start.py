@@ -207,7 +207,8 @@ def test_little_is_asked_for_to_begin_and_for_the_first_answer(
             }"""
         )
         page.locator("#examples .example").first.click()
-        expect(page.locator(".further-question").first).to_be_visible()
+        expect(page.locator(".answer-footer").first).to_be_visible()
+        page.wait_for_load_state("networkidle")
         until_drawn = page.evaluate(
             """() => performance.getEntriesByType("resource")
               .filter(({ startTime }) => asked < startTime && startTime < drawn)
