@@ -49,24 +49,35 @@ def further_questions(
     report of the country has is asked of this report. Raises EmbeddingError.
     """
     country = cited.metadata.get(COUNTRY)
-    questions = []
-    for heading in _headings_near(cited, around, index, figures)[:MAX_TRIES]:
-        name = HEADING_NUMBER.sub("", _BRACKETS.sub("", heading))
-        same = _under(heading, search(f"{name} {country or ''}"))
-        if country is not None and (len(same) > 1 or (same and heading in figures)):
-            questions.append(ask(heading, str(country)))
-        elif cited.document_id in _under(heading, search(f"{cited.title}: {name}")):
-            questions.append(ask(heading, ""))
+    questions: list[str] = []
+    headings = _headings_near(cited, around, index, figures)
+    for heading in headings[:MAX_TRIES]:
         if len(questions) == MAX_FURTHER_QUESTIONS:
             break
+        name = _BRACKETS.sub("", heading)
+        name = HEADING_NUMBER.sub("", name)
+        if country is not None:
+            found = search(f"{name} {country}")
+            reports = _under(heading, found)
+            is_regular = len(reports) > 1 or heading in figures
+            if reports and is_regular:
+                questions.append(ask(heading, str(country)))
+                continue
+        found = search(f"{cited.title}: {name}")
+        reports = _under(heading, found)
+        if cited.document_id in reports:
+            questions.append(ask(heading, ""))
     return questions
 
 
 def _under(heading: str, found: Sequence[Chunk]) -> set[str]:
     """Return the reports with passages under a heading, if the first one found is."""
-    if not found or found[0].heading.casefold() != heading.casefold():
+    if not found:
         return set()
-    return {one.document_id for one in found if one.heading == found[0].heading}
+    first = found[0].heading
+    if first.casefold() != heading.casefold():
+        return set()
+    return {one.document_id for one in found if one.heading == first}
 
 
 def _headings_near(
@@ -81,17 +92,21 @@ def _headings_near(
     headings = set[str]()
     for chunk in around:
         is_same = cited.chapter in (chunk.chapter, cited.heading)
-        if is_same and reads_well(_BRACKETS.sub("", chunk.heading)):
+        name = _BRACKETS.sub("", chunk.heading)
+        if is_same and reads_well(name):
             headings.add(chunk.heading)
     others = sorted(headings - {cited.heading})
     if not others or not cited.heading:
         return []
     near = index.near(cited.heading, others)
-    rows = []
+    scores: dict[str, float] = {}
     for heading, closeness in zip(others, near, strict=True):
-        score = closeness.score if closeness else 0.0
-        rows.append((heading not in figures, -score, heading))
-    return [heading for _, _, heading in sorted(rows)]
+        scores[heading] = 0.0
+        if closeness is not None:
+            scores[heading] = closeness.score
+    others.sort(key=lambda heading: -scores[heading])
+    others.sort(key=lambda heading: heading not in figures)
+    return others
 
 
 def by_nearness(country: str, others: Iterable[str], salt: str) -> list[str]:
@@ -107,9 +122,12 @@ def by_nearness(country: str, others: Iterable[str], salt: str) -> list[str]:
             continue
         closeness = 0.0
         for group in usual_groups():
-            if {own, code} <= set(group.members):
-                closeness += 1 / len(group.members)
-        rows.append((-closeness, crc32(f"{salt} {other}".encode()), other))
+            members = group.members
+            if own in members and code in members:
+                closeness += 1 / len(members)
+        salted = f"{salt} {other}"
+        place = crc32(salted.encode())
+        rows.append((-closeness, place, other))
     return [other for _, _, other in sorted(rows)]
 
 
@@ -117,10 +135,14 @@ def is_asked_about(heading: str) -> bool:
     """Return whether a heading names something: no letter of a list, no part of any
     report, and no time.
     """
-    longest = max(map(len, LETTERS_PATTERN.findall(heading)), default=0)
-    has_time = any(is_time(part) for part in heading.split(", "))
-    is_part = OF_A_REPORT.fullmatch(HEADING_NUMBER.sub("", heading)) is not None
-    return longest >= MIN_WORD and not has_time and not is_part
+    plain = HEADING_NUMBER.sub("", heading)
+    if OF_A_REPORT.fullmatch(plain):
+        return False
+    for part in heading.split(", "):
+        if is_time(part):
+            return False
+    words = LETTERS_PATTERN.findall(heading)
+    return any(len(word) >= MIN_WORD for word in words)
 
 
 def reads_well(heading: str) -> bool:
@@ -153,20 +175,26 @@ def first_questions(
 
 
 def question_about(
-    title: str, country: Value | None, heading: str, language: str, local_name: str = ""
+    title: str,
+    country: Value | None,
+    heading: str,
+    language: str,
+    translated_name: str = "",
 ) -> str:
     """Return the question for what is said under a heading about a country, or in a
-    report. In another language than English, that for its ``local_name`` where it has
-    one, else the names alone: search understands them.
+    report. In another language than English, that for its ``translated_name`` where it
+    has one, else the names alone: search understands them.
     """
     name = in_a_sentence(_BRACKETS.sub("", heading))
     if language != ENGLISH:
         about = title if country is None else name_in(language, str(country))
-        if not local_name:
+        if not translated_name:
             return f"{about}: {name}"
-        local_name = local_name[:1].upper() + local_name[1:]
+        translated_name = translated_name[:1].upper() + translated_name[1:]
         say = speaking(language)
-        return say("What is the {name} of {country}?", name=local_name, country=about)
+        return say(
+            "What is the {name} of {country}?", name=translated_name, country=about
+        )
     if country is None:
         return f"What does {title} say about {name}?"
     return f"What {'are' if is_plural(name) else 'is'} {_possessive(country)} {name}?"

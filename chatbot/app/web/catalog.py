@@ -563,22 +563,24 @@ def list_further_questions(chunk_id: str, query: FurtherQuery) -> SuggestedQuest
     inside = scope
     near: list[str] = []
     if country is not None:
-        inside = scope.and_(Scope.of({COUNTRY: Values((country,))}))
+        only = Values((country,))
+        inside = scope.and_(Scope.of({COUNTRY: only}))
         pair = named_pair(query.indicator, pairs)
         if pair is not None and is_asked_about(pair[0]):
             measured = tables.measured(*pair, pairs, scope, ())
             near = by_nearness(str(country), measured.by_subject, query.indicator)
 
     def found(words: str) -> list[Chunk]:
-        hits = search.retriever.retrieve(words, top_k=12, scope=inside, method="hybrid")
-        return [hit.chunk for hit in hits.hits]
+        retrieval = search.retriever.retrieve(
+            words, top_k=12, scope=inside, method="hybrid"
+        )
+        return [hit.chunk for hit in retrieval.hits]
 
-    local_names = {
-        entry.heading: name
-        for entry in search.reader.glossary()
-        for name in entry.translations.get(language(), ())[:1]
-        if not entry.label
-    }
+    local_names: dict[str, str] = {}
+    for entry in search.reader.glossary():
+        translations = entry.translations.get(language(), ())
+        if translations and not entry.label:
+            local_names[entry.heading] = translations[0]
 
     def ask(heading: str, about: str) -> str:
         local_name = local_names.get(heading, "")
@@ -586,13 +588,20 @@ def list_further_questions(chunk_id: str, query: FurtherQuery) -> SuggestedQuest
             passage.title, about or None, heading, language(), local_name
         )
 
+    figures = set[str]()
+    if near:
+        for heading, labels in pairs.items():
+            if 2 * labels.get("", 0) > len(near):
+                figures.add(heading)
     start = max(0, passage.ordinal - PASSAGES_AROUND)
-    ordinals = range(start, passage.ordinal + PASSAGES_AROUND)
+    end = passage.ordinal + PASSAGES_AROUND
+    ids = [passage.sibling_id(ordinal) for ordinal in range(start, end)]
+    around = search.passages.get(ids)
     questions = further_questions(
         passage,
-        search.passages.get([passage.sibling_id(one) for one in ordinals]),
+        around,
         tables.index,
-        {one for one in pairs if near and 2 * pairs[one].get("", 0) > len(near)},
+        figures,
         found,
         ask,
     )
