@@ -28,41 +28,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """The fields of `Settings` that each preset sets."""
 INDEX_OPTIONS = {"hnswOptions", "indexingMethod", "numPartitions"}
-OWN_COLLECTIONS = frozenset(
-    {
-        "audit",
-        "batch_items",
-        "batches",
-        "cache",
-        "conversations",
-        "country_groups",
-        "counters",
-        "deliveries",
-        "documents",
-        "feedback",
-        "file_pieces",
-        "figure_changes",
-        "figure_versions",
-        "figures",
-        "files",
-        "glossary",
-        "hooks",
-        "idempotency",
-        "ingestion_items",
-        "ingestions",
-        "keys",
-        "message_events",
-        "messages",
-        "meta",
-        "sessions",
-        "source_files",
-        "sources",
-        "text_changes",
-        "uploads",
-        "usage",
-        "usage_of_limited",
-    }
-)
+OWN_COLLECTIONS = frozenset(_TABLE["own_collections"])
 """The program's own collections, which cannot hold passages."""
 MAX_COLLECTION_NAME_CHARACTERS = 120
 ALL_EXTRAS, NO_EXTRAS = "all", "none"

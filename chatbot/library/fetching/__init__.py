@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, unquote, urljoin
 
 from ...domain import Cancellation
-from ...domain.errors import LoadError
+from ...domain.errors import LoadError, read_table
 from .transport import (
     PUBLIC,
     Deadline,
@@ -26,23 +26,7 @@ from .transport import (
 
 MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
-_OFFICE = "application/vnd.openxmlformats-officedocument"
-READABLE = {
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "application/pdf": ".pdf",
-    "application/x-pdf": ".pdf",
-    f"{_OFFICE}.wordprocessingml.document": ".docx",
-    f"{_OFFICE}.spreadsheetml.sheet": ".xlsx",
-    f"{_OFFICE}.presentationml.presentation": ".pptx",
-    "text/csv": ".csv",
-    "application/csv": ".csv",
-    "application/json": ".json",
-    "text/json": ".json",
-    "text/markdown": ".md",
-    "text/x-markdown": ".md",
-    "text/plain": ".txt",
-}
+READABLE: dict[str, str] = read_table(__package__, "types")
 # Types without information, or that some servers give to any download: the name
 # decides.
 _GENERIC_TYPES = {

@@ -7,6 +7,8 @@ from functools import reduce
 
 from lxml.etree import _Element
 
+from ...domain.errors import read_table
+
 
 def w(name: str) -> str:
     """Return the name of an element or attribute of Word's in its namespace."""
@@ -94,33 +96,8 @@ class WordNumbering:
 
 
 _LEVEL_NUMBER = re.compile(r"%([1-9])")
-_ROMAN = (
-    ("m", 1000, 10_000),
-    ("d", 500, 1000),
-    ("c", 100, 500),
-    ("l", 50, 100),
-    ("x", 10, 50),
-    ("v", 5, 10),
-    ("i", 1, 5),
-)
-_ROMAN_PAIRS = (
-    ("dcccc", "cm"),
-    ("cccc", "cd"),
-    ("lxxxx", "xc"),
-    ("xxxx", "xl"),
-    ("viiii", "ix"),
-    ("iiii", "iv"),
-)
-
-
-SYMBOLS = {
-    f"{start + at:02x}": sign
-    for start, signs in (
-        (0x41, "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ"),
-        (0x61, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"),
-        (0xA1, "ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…"),
-        (0xC0, "ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓"),
-    )
-    for at, sign in enumerate(signs)
-}
+_TABLE = read_table(__package__, "docx_signs")
+_ROMAN = _TABLE["roman"]
+_ROMAN_PAIRS = _TABLE["roman_pairs"]
+SYMBOLS: dict[str, str] = _TABLE["symbols"]
 """The signs of the font Symbol by their codes."""

@@ -9,30 +9,12 @@ from typing import Any
 from lxml.html import HtmlElement
 
 from ...domain.documents import AUTHOR_SEPARATOR
+from ...domain.errors import read_table
 from .sections import one_line
 
 __all__ = ["publication_properties"]
 
-_META = {
-    "authors": ("citation_author", "dc.creator", "dcterms.creator", "author"),
-    "publisher": (
-        "citation_publisher",
-        "dc.publisher",
-        "dcterms.publisher",
-        "publisher",
-        "og:site_name",
-    ),
-    "published": (
-        "citation_publication_date",
-        "article:published_time",
-        "dcterms.issued",
-        "dc.date.issued",
-        "dcterms.date",
-        "dc.date",
-        "date",
-    ),
-    "url": ("og:url",),
-}
+_META = read_table(__package__, "keys")["meta"]
 """Names of meta elements, in lower case, the most exact first."""
 _SCHEMA = {"authors": "author", "publisher": "publisher", "published": "datePublished"}
 

@@ -10,41 +10,12 @@ from lxml import etree
 from lxml.etree import _Element
 from lxml.html import HtmlElement
 
+from ...domain.errors import read_table
 from .sections import LINE, PARAGRAPH, HeadingOutline, label
 
-NEVER_CONTENT = {
-    "script",
-    "style",
-    "template",
-    "noscript",
-    "nav",
-    "dialog",
-    "svg",
-    "iframe",
-    "object",
-    "embed",
-    "canvas",
-    "audio",
-    "video",
-    "del",
-    "button",
-    "select",
-    "textarea",
-    "input",
-    "datalist",
-    "map",
-    "head",
-}
-_FURNITURE_ROLES = {
-    "navigation",
-    "banner",
-    "contentinfo",
-    "search",
-    "dialog",
-    "alertdialog",
-    "menu",
-    "menubar",
-}
+_ELEMENTS = read_table(__package__, "elements")
+NEVER_CONTENT = _ELEMENTS["never_content"]
+_FURNITURE_ROLES = _ELEMENTS["furniture_roles"]
 # Whole words of class and id, without words that reports are about ("social", "share",
 # "related").
 _FURNITURE = re.compile(
@@ -131,9 +102,8 @@ def _furniture(page: HtmlElement) -> list[HtmlElement]:
 
 
 def _is_never_content(element: HtmlElement) -> bool:
-    hidden = "hidden" in element.attrib or element.get("aria-hidden") == "true"
     return (
-        hidden
+        element.get("aria-hidden") == "true"
         or element.tag in NEVER_CONTENT
         or element.get("role", "") in _FURNITURE_ROLES
     )
@@ -152,34 +122,8 @@ def _may_be_furniture(element: HtmlElement, measure: _Measure) -> bool:
 
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_PARAGRAPHS = {
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "body",
-    "center",
-    "details",
-    "dialog",
-    "div",
-    "dl",
-    "fieldset",
-    "figure",
-    "footer",
-    "form",
-    "header",
-    "hgroup",
-    "hr",
-    "main",
-    "ol",
-    "p",
-    "section",
-    "table",
-    "td",
-    "th",
-    "ul",
-}
-_LINES = {"caption", "dd", "dt", "figcaption", "legend", "li", "summary", "tr"}
+_PARAGRAPHS = _ELEMENTS["paragraphs"]
+_LINES = _ELEMENTS["lines"]
 _LINK_MARKS = " ¶"
 """Signs that site generators put after a heading as a link to it."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...domain import Loaded, Section
 from ...domain.documents import AUTHOR_SEPARATOR, lay_out
-from ...domain.errors import LoadError
+from ...domain.errors import LoadError, read_table
 from ...domain.scope import Value
 from . import Fit, Sample
 from .html import read_fragment
@@ -171,19 +171,7 @@ _Entry = tuple[int, list[str]]
 """The line of a key, counted from 1 in the file, and its values."""
 
 
-_KEYS = {
-    "title": ("title",),
-    "country_name": ("country_name", "country"),
-    "year": ("year",),
-    "type": ("type",),
-    "labels": ("labels", "tags", "keywords"),
-    "description": ("description", "summary", "abstract"),
-    "authors": ("authors", "author"),
-    "publisher": ("publisher",),
-    "published": ("publication_date", "date", "published"),
-    "created": ("date",),
-    "url": ("source_url", "url", "canonical_url"),
-}
+_KEYS = read_table(__package__, "keys")["front_matter"]
 """The keys of each field, the first that is filled counts."""
 _PROPERTIES = ("authors", "publisher", "published", "created", "url")
 
