@@ -17,7 +17,7 @@ import tinycss2
 from cssselect2 import ElementWrapper, SelectorError, compile_selector_list
 from lxml.html import HtmlElement
 
-from ...domain.errors import LoadError, read_table
+from ...domain.errors import read_table
 
 Values = dict[str, str]
 """Values by property, in lower case."""
@@ -65,6 +65,10 @@ _UNREADABLE = (
     SyntaxError,
 )
 """What cssselect2 raises for selectors that are wrong, cut off or nested too deep."""
+
+
+class _TooLargeError(Exception):
+    """What is left of the steps does not do for a page."""
 
 
 class _Siblings(list[HtmlElement]):
@@ -125,6 +129,11 @@ class Cascade:
     """The declarations of the sheets of a page, those of browsers first."""
 
     def __init__(self, page: HtmlElement) -> None:
+        self.is_whole = True
+        """False: its sheets were too much to be followed."""
+        self.is_over = False
+        """True: so were the styles of its elements."""
+        self._is_following = True
         self._steps = MAX_STEPS
         self.weight = 1
         """Steps of the selector that is compared."""
@@ -138,22 +147,41 @@ class Cascade:
         for style in page.iter("style"):
             text += f"@media {style.get('media') or 'all'} {{{style.text}\n}}"
         text = _DATA.sub("url()", text)
-        self.spend(5 * len(text))
         try:
+            self.spend(5 * len(text))
             self._read(tinycss2.parse_stylesheet(text))
-        except RecursionError as error:
-            raise LoadError("Its styles are nested too deep to be read.") from error
+        except (_TooLargeError, RecursionError):
+            self._follow_less()
+        self._is_following = False
 
     def spend(self, steps: int) -> None:
+        """Count steps. While styles are followed, too many of them end that."""
         self._steps -= steps
-        if self._steps < 0:
-            raise LoadError(
-                "Its styles are too large to be read. Save the page without them, or "
-                "as PDF."
-            )
+        if self._steps < 0 and self._is_following:
+            raise _TooLargeError
+
+    def _follow_less(self) -> None:
+        """Follow no sheet any more, the second time no style at all."""
+        self.is_over = not self.is_whole
+        self.is_whole = False
+        self._steps = MAX_STEPS
+        self.weight = 1
+        self._rules.clear()
 
     def declared(self, element: Element) -> Values:
         """Return what counts for an element, without what it inherits."""
+        while not self.is_over:
+            self._is_following = True
+            try:
+                self.spend(10)
+                return self._cascaded(element)
+            except _TooLargeError:
+                self._follow_less()
+            finally:
+                self._is_following = False
+        return {}
+
+    def _cascaded(self, element: Element) -> Values:
         attributes = element.etree_element.attrib
         matching = []
         for attribute, pattern in TABLE["attributes"].items():

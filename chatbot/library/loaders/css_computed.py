@@ -40,10 +40,12 @@ class _Style(NamedTuple):
     """Of font, scale, opacity, x and y, with what is around it."""
 
 
-def drop_hidden(page: HtmlElement) -> None:
-    """Empty the elements that the page does not show, in place."""
+def drop_hidden(page: HtmlElement) -> bool:
+    """Empty the elements that the page does not show, in place. Returns whether all of
+    its styles were followed: those of a hostile page could take hours.
+    """
     if not page.xpath(TABLE["styled"]):
-        return
+        return True
     cascade = Cascade(page)
     linked = page.xpath("//link[contains(@rel, 'stylesheet')]")
     styles: dict[tuple[object, ...], tuple[_Style, bool]] = {}
@@ -51,7 +53,6 @@ def drop_hidden(page: HtmlElement) -> None:
     waiting = [(cascade.root, first)]
     while waiting:
         element, around = waiting.pop()
-        cascade.spend(10)
         declared = cascade.declared(element)
         if linked and (element.classes or element.id):
             # A linked sheet may colour it.
@@ -68,6 +69,7 @@ def drop_hidden(page: HtmlElement) -> None:
             if not is_seen:
                 child.etree_element.tail = None
             waiting.append((child, style))
+    return cascade.is_whole
 
 
 def _computed(around: _Style, declared: Values) -> _Style:

@@ -99,7 +99,7 @@ class DocxLoader(OfficeLoader):
             reader.title or reader.outline.title(),
             sections,
             None,
-            left_out((EMBEDDED_NOTE, reader.unread)),
+            [*left_out((EMBEDDED_NOTE, reader.unread)), *reader.page_notes],
         )
 
     def margins(self, document: "Document") -> Iterator[str]:
@@ -225,6 +225,8 @@ class WordReader:
         self.title = ""
         self.unread = 0
         """The number of embedded files in other formats."""
+        self.page_notes: dict[str, None] = {}
+        """Those on embedded pages, each once."""
         self._after_item = False
         self._begin_volume()
 
@@ -286,6 +288,7 @@ class WordReader:
             self.unread += 1
             return
         page = page_sections(relation.target_part.blob, name=_EMBEDDED)
+        self.page_notes |= dict.fromkeys(page.notes)
         for section in page.sections:
             self.outline.add("".join(section.path[-1:]))
             self.outline.add_section(section)

@@ -2,7 +2,7 @@
 (EPUB 3.3, 3.4 and 5.7).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
@@ -53,10 +53,10 @@ class EpubLoader(ArchiveLoader):
         title, about, created = (
             one_line(package.findtext(name) or "") for name in names
         )
-        sections, blank = _sections_of(pages, title)
+        sections, blank, page_notes = _sections_of(pages, title)
         if not sections:
             raise LoadError(f"{path.name} has no text that can be read.")
-        notes = tuple(left_out((BLANK_NOTE, blank)))
+        notes = (*left_out((BLANK_NOTE, blank)), *page_notes)
         properties = {"created": created, "published": created}
         for name, tag in (("authors", "creator"), ("publisher", "publisher")):
             values = package.iterfind(f".//{{*}}metadata/{{*}}{tag}")
@@ -71,11 +71,14 @@ class EpubLoader(ArchiveLoader):
         )
 
 
-def _sections_of(pages: Mapping[str, bytes], title: str) -> tuple[list[Section], int]:
-    """Return the sections of the pages, and how many pages have no text; ``title``: the
-    book's, which is no heading.
+def _sections_of(
+    pages: Mapping[str, bytes], title: str
+) -> tuple[list[Section], int, Iterable[str]]:
+    """Return the sections of the pages, how many pages have no text, and their notes,
+    each once; ``title``: the book's, which is no heading.
     """
     sections = list[Section]()
+    notes: dict[str, None] = {}
     blank = 0
     for name, content in pages.items():
         try:
@@ -83,11 +86,12 @@ def _sections_of(pages: Mapping[str, bytes], title: str) -> tuple[list[Section],
         except LoadError:  # a cover, or another page of pictures
             blank += 1
             continue
+        notes |= dict.fromkeys(page.notes)
         above = () if page.title in {title, Path(name).stem} else (page.title,)
         for section in page.sections:
             own_path = section.path[section.path[:1] == above :]
             sections.append(Section((*above, *own_path), section.text))
-    return sections, blank
+    return sections, blank, notes
 
 
 def _reading_order(package: Any, folder: str) -> Iterator[str]:

@@ -24,6 +24,9 @@ MAX_MARKUP = 2_000_000
 """Tags and attributes. libxml2 needs 120 bytes for each. The longest pages of Wikipedia
 have some 100,000.
 """
+STYLES_NOTE = (
+    "Its styles were too large to be followed, so it may hold text that browsers hide."
+)
 # By a lookahead, which is tried once: a few comments could be split in millions of
 # ways. Possessive groups skip too little in Python up to 3.11.4 (gh-106052).
 _START = re.compile(
@@ -78,6 +81,8 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
     page = _parsed(html_text(html, name), name)
     if page is None:
         raise LoadError(f"{name} has no text.")
+    notes = () if drop_hidden(page) else (STYLES_NOTE,)
+    _part_scripts(page)
     properties = publication_properties(page)
     titles = [
         _meta(page, "og:title"),
@@ -100,6 +105,7 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
         labels=tuple(dict.fromkeys(filter(None, labels))),
         description=description,
         properties=properties,
+        notes=notes,
     )
 
 
@@ -110,6 +116,8 @@ def read_fragment(html: str, name: str, reader: HtmlReader) -> None:
     page = _parsed(html, name) if html.strip() else None
     if page is None:
         return
+    drop_hidden(page)
+    _part_scripts(page)
     for element in page.iter(*NEVER_CONTENT):
         element.clear(keep_tail=True)
     reader.read(page)
@@ -140,9 +148,6 @@ def _parsed(text: str, name: str) -> HtmlElement | None:
             f"{name} nests its elements too deep to be read. Save it as text or "
             "PDF and try again."
         )
-    if page is not None:
-        drop_hidden(page)
-        _part_scripts(page)
     return page
 
 

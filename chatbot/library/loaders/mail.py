@@ -1,6 +1,5 @@
 """E-mails (.eml): their text, which may be an HTML page."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from email import message_from_binary_file, policy
 from email.message import EmailMessage, MIMEPart
@@ -32,7 +31,8 @@ class MailLoader(ArchiveLoader):
         with opened(path) as file:
             message = message_from_binary_file(file, policy=policy.default)
         body = message.get_body(("plain", "html"))
-        sections = [*_body_sections(body, path.name)] if body else []
+        notes: list[str] = []
+        sections = _body_sections(body, path.name, notes) if body else []
         files = list[str]()
         for part in message.walk():
             if part is body or not _is_file(part):
@@ -51,7 +51,6 @@ class MailLoader(ArchiveLoader):
             for name in ("From", "To", "Date")
             if message[name]
         ]
-        notes = []
         if files:
             names = ", ".join(files)
             notes.append(ATTACHMENTS_NOTE.format(count=len(files), names=names))
@@ -96,17 +95,17 @@ def _senders(header: Any) -> list[str]:
     return [one_line(each.display_name or each.addr_spec) for each in addresses]
 
 
-def _body_sections(body: MIMEPart, name: str) -> Sequence[Section]:
+def _body_sections(body: MIMEPart, name: str, notes: list[str]) -> list[Section]:
+    """Return the sections of a body; what a person should know goes into ``notes``."""
     content = body.get_payload(decode=True)
     if not isinstance(content, bytes) or not content.strip():
-        return ()
+        return []
     try:
         text = clean(content.decode(body.get_content_charset("utf-8")))
     except (LookupError, UnicodeDecodeError):
         text = decode(content, name)
-    is_page = body.get_content_subtype() == "html"
-    return (
-        page_sections(text.encode(), name=name).sections
-        if is_page
-        else (Section((), text),)
-    )
+    if body.get_content_subtype() != "html":
+        return [Section((), text)]
+    page = page_sections(text.encode(), name=name)
+    notes += page.notes
+    return [*page.sections]
