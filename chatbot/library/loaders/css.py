@@ -32,6 +32,7 @@ microsecond. Pages that keep their whole design in themselves need a third.
 _MAX_VALUE = 2_000
 """Characters of a value; longer ones are not read."""
 TABLE = read_table(__package__, "css")
+STEPS: dict[str, int] = TABLE["steps"]
 _CAPITALS = re.compile(r"\b[A-Z]{4}[A-Z_]*\b")
 
 
@@ -51,8 +52,6 @@ _COMMA = re.compile(r",(?![^()]*\))")
 _PLAIN = re.compile(r"""(?:[\w\s:;.,#%+!-]|"[\w\s-]*"|'[\w\s-]*')*""")
 """Styles whose declarations are what is between semicolons."""
 _DATA = re.compile(r"url\(\s*[\"']?data:[^)]*\)", re.IGNORECASE)
-_CHILD = 14
-"""Steps of an element that is made to be compared."""
 _ATTRIBUTE, _AUTHOR, _INLINE = range(3)
 """Origins. Of browsers' own sheet a rule counts less than any other of a page."""
 _UNREADABLE = (
@@ -121,7 +120,7 @@ class Element(ElementWrapper):  # type: ignore[misc]
 
     def iter_children(self) -> "Iterator[Element]":
         for child in super().iter_children():
-            self.cascade.spend(_CHILD + self.cascade.weight)
+            self.cascade.spend(STEPS["child"] + self.cascade.weight)
             yield child
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lxml.html import HtmlElement
 from tinycss2.color5 import parse_color
 
-from .css import TABLE, Cascade, Values, expanded
+from .css import STEPS, TABLE, Cascade, Values, expanded
 
 Color = tuple[float, ...] | None
 """Red, green, blue and opacity, from 0 to 1; None: it cannot be told."""
@@ -23,8 +23,6 @@ _FUNCTION = re.compile(r"(\w+)\(((?:[^()]|\([^()]*\))*)\)")
 _PART = re.compile(r"(?:[^\s,()]|\([^()]*\))+")
 _EFFECTS = [(re.compile(text), plain) for text, plain in TABLE["effects"].items()]
 _MIN_FONT_PIXELS = 1.5
-_STYLE = 100
-"""Steps of an element whose style is like no other."""
 _MIN_OPACITY = 0.05
 _MIN_CONTRAST = 12 / 255
 """A smaller difference in each part of a colour cannot be seen."""
@@ -60,7 +58,7 @@ def drop_hidden(page: HtmlElement) -> bool:
         case = (id(around), *declared.items())
         if case not in styles:
             style = _computed(around, declared)
-            cascade.spend(_STYLE + len(style.values) + 5 * len(declared))
+            cascade.spend(STEPS["style"] + len(style.values) + 5 * len(declared))
             styles[case] = style, _is_seen(style)
         style, is_seen = styles[case]
         if not is_seen:
