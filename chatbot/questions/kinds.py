@@ -28,6 +28,12 @@ _SUPERLATIVE, _LOWEST, _SERIES = (
     pattern(r"\b{lowest}\b"),
     pattern("{series}"),
 )
+_OTHER_END = {
+    "lowest": "highest",
+    "smallest": "largest",
+    "fewest": "most",
+    "least": "most",
+}
 _LAST_YEARS = pattern(r"\b(?:last|past|latest|recent)\W+(?P<count>\w+)\W+years\b")
 _WHICH_THING = pattern(r"^\W*(?:which|what)\W+(?P<thing>\w+)")
 _WISH = pattern(r"\b{wish}\b")
@@ -241,6 +247,13 @@ def _topic(plain: str, bound: Bound | None) -> str:
         # What falls or grows is a rate of growth.
         topic = f"{topic} growth"
     return " ".join(topic.split()) or "?"
+
+
+def from_large_end(text: str) -> str:
+    """Return a text that asks for the least of something as one that asks for most."""
+    for small, large in _OTHER_END.items():
+        text = re.sub(rf"\b{small}\b", large, text, flags=re.IGNORECASE)
+    return text
 
 
 def _without_numbers(text: str, *, instead: str) -> str:

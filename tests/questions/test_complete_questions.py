@@ -107,6 +107,15 @@ def test_a_ranking_that_leaves_a_word_may_be_a_list(client: FlaskClient) -> None
     assert ranked["response"].startswith("Highest Exports: ")
 
 
+def test_the_least_is_of_what_the_most_is_of(client: FlaskClient) -> None:
+    """Not of "lowest 10%" or "smallest", which are names themselves."""
+    for least in ("lowest", "smallest"):
+        ranked = ask(client, f"Which country has the {least} population?")
+        assert ranked["response"].startswith("Lowest Population: ")
+    point = ask(client, "Which country has the lowest point?")
+    assert point["response"].startswith("Lowest Elevation: lowest point: ")
+
+
 def test_words_that_an_answer_does_not_use_are_named(client: FlaskClient) -> None:
     whole = ask(client, "Which country has the highest literacy?")
     assert whole["answered"]

@@ -35,6 +35,7 @@ from ...questions.kinds import (
     OF_ALL,
     Request,
     asks_for_person,
+    from_large_end,
     is_wish,
     read_request,
     thing_asked,
@@ -351,6 +352,8 @@ class FigureTool:
         # A name that no indicator has, as "the Balkans", is said to be unused. "Largest
         # area" is nearer to urban areas than "area" is.
         topics = [request.topic]
+        if request.lowest and request.kind == "ranking":
+            topics.insert(0, self._from_other_end(request.topic))
         text = turn.reading.text
         if request.kind == "ranking" and without_countries_asked_for(text) != text:
             nameless = NAME.sub(" ", request.topic)
@@ -382,6 +385,22 @@ class FigureTool:
             without = lacking(subjects, measured[0].by_subject, turn.say)
             rendered.text = f"{rendered.text}\n\n{without}".strip()
         return rendered
+
+    def _from_other_end(self, topic: str) -> str:
+        """Return the topic of a ranking as it is asked for from the large end: "lowest
+        10%" is nearer to "lowest population" than the population is. Itself where the
+        glossary has a word for it, as "lowest point".
+        """
+        turned = from_large_end(topic)
+        words = f" {' '.join(LETTERS_PATTERN.findall(topic))} "
+        words_turned = f" {' '.join(LETTERS_PATTERN.findall(turned))} "
+        for entry in self.glossary():
+            for phrase in (entry.term, *entry.other_words):
+                # "Smallest" alone is the area, not the smallest population.
+                is_turned = f" {phrase} " not in words_turned
+                if " " in phrase and f" {phrase} " in words and is_turned:
+                    return topic
+        return turned
 
     def _in_unit_of_bound(
         self,
