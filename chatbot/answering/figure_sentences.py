@@ -374,13 +374,13 @@ def higher(table: FigureTable, number: int, say: Say, *, lowest: bool = False) -
     if len(rows) < 2:
         return ""
     text = "{name}: highest in {first}, {value}."
-    two = "{name}: higher in {first}, {value}, than in {second}, {other}."
     if lowest:
         rows.reverse()
         text = "{name}: lowest in {first}, {value}."
-        two = "{name}: lower in {first}, {value}, than in {second}, {other}."
     if len(rows) == 2:
-        text = two
+        text = "{name}: higher in {first}, {value}, than in {second}, {other}."
+        if lowest:
+            text = "{name}: lower in {first}, {value}, than in {second}, {other}."
         if table_value(rows[0], number) == table_value(rows[1], number):
             text = "{name}: the same in {first}, {value}, and in {second}, {other}."
     values = [cell_text(row.cells[number], say) for row in rows[:2]]
