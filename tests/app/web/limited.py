@@ -613,10 +613,9 @@ def _in_order(text: str) -> str:
         lists.append(answer["total"]["stages"])
     if "trace" in answer:
         lists.append(answer["trace"]["path"])
+        lists.append(answer["trace"]["steps"])
         lists.append(answer["trace"]["pipeline"] or [])
     for one in lists:
-        # Whether a text was embedded before, by anybody, is of the process.
-        one[:] = [step for step in one if step.get("name") != "embed"]
         one.sort(key=lambda step: json.dumps({**step, "ms": 0}, sort_keys=True))
     return json.dumps(answer)
 
