@@ -221,7 +221,9 @@ def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = NEAREST) 
 
 
 def amounts(text: str, *, comma: bool) -> list[Amount]:
-    """Return the amounts of a sentence in order ("35 births/1,000 people" is one)."""
+    """Return the amounts of a sentence in order ("35 births/1,000 people" is one).
+    ``comma``: a comma is a decimal point, as in French.
+    """
     same = unify_signs(text)
     in_text = figures(same, comma=comma)
     if not in_text:

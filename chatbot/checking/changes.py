@@ -137,6 +137,7 @@ def _sign(
     """
     for position in reversed(range(len(tokens))):
         key = tokens[position].key
+        # No word of change, or one that may be either.
         if (key in ups) == (key in downs):
             continue
         before = tokens[max(0, position - 2) : position]

@@ -44,6 +44,7 @@ __all__ = ["ClauseChecker"]
 NO_SOURCE = Defect("no_source", "")
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
+NAME_CHARACTERS = LIMITS["dashed_characters"]
 _REPORT_YEAR = re.compile(r"(1\d{3}|20\d{2}) (?:report|edition)\b", re.IGNORECASE)
 _ADDRESSES = pattern(r"\b{addresses}\b")
 MAX_MISSING = LIMITS["missing_figures"]
@@ -426,20 +427,22 @@ def _positions_in(some_dates: Sequence[Date]) -> frozenset[int]:
     return frozenset(positions)
 
 
-def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
-    """Return whether an amount states something: it begins at no position of ``skip``,
-    and is no part of a name and no "one of them".
+def _is_claim(amount: Amount, text: str, skip: Collection[int] = ()) -> bool:
+    """Return whether an amount of a text states something: it begins at no position of
+    ``skip``, and is neither part of a name ("COVID-19") nor a number in letters without
+    a unit ("one of them", "the three").
     """
     figure = amount.figure
     if figure.start in skip:
         return False
-    if not figure.bare or amount.measure not in {"", "time"}:
+    has_unit = not figure.bare or amount.measure not in {"", "time"}
+    if has_unit:
         return True
     if figure.word:
         return False
-    if figure.year is not None or amount.measure:
+    if figure.year is not None or amount.measure == "time":
         return True
-    before = unify_signs(words[max(0, figure.start - 3) : figure.start])
+    before = unify_signs(text[max(0, figure.start - NAME_CHARACTERS) : figure.start])
     return _NAME_BEFORE_NUMBER.search(before) is None
 
 

@@ -28,6 +28,8 @@ MAX_PLACES = LIMITS["places"]
 MIN_NAME_CHARACTERS = LIMITS["name_characters"]
 BEGINNING = LIMITS["beginning"]
 MAX_TOKENS = LIMITS["tokens"]
+MAX_SIBLINGS = LIMITS["siblings"]
+ROW_DISTANCE = LIMITS["row_distance"]
 CAPITAL = re.compile(r"[A-Z](?<=[a-z,)] [A-Z])[^\W_]+(?:['’][^\W_]+)*")
 _RATE = re.compile(r"(?:/|\bper )(\d[\d,]*)\b")
 _ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
@@ -413,45 +415,62 @@ def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sen
 def _rows(
     statements: Sequence[Sentence], text: str, passage_heading: str
 ) -> Iterator[PassageRow]:
-    """Yield the figures that the text states as rows. Their amounts get the years that
-    a list shares.
+    """Yield the figures that the text states as rows. Changes ``statements``
+    (`_stated_amounts`).
     """
-    under = defaultdict[str, list[tuple[frozenset[str], Amount]]](list)
-    unnamed: set[int] = set()
-    places = _places_of_amounts(statements)
-    at = 0
-    for figure in stated(text):
-        # Amounts in prose may stand between two figures of rows.
-        for number, (statement, index) in enumerate(places[at : at + 40], start=at + 1):
-            amount = statement.amounts[index]
-            if figure.value in amount.figure.values:
-                statement.amounts[index] = amount = amount._replace(
-                    years=amount.years or figure.years
-                )
-                heading = figure.heading or passage_heading
-                at = number
-                words = f"{figure.label} {_written_out(figure.label, heading)}"
-                is_rest = figure.label.lower().startswith("other")
-                label = REST if is_rest else keys_of(words)
-                under[heading].append((label, amount))
-                has_words = WORD.search(statement.text, 0, amount.figure.start)
-                if not figure.label and has_words:
-                    unnamed.add(id(amount))
-                break
-    for heading, labelled in under.items():
-        # The labels of 60 figures under one heading tell them apart.
-        labels = frozenset(label for label, _ in labelled[:60]) - {REST}
+    under = defaultdict[str, list[_StatedAmount]](list)
+    for row in _stated_amounts(statements, text, passage_heading):
+        under[row.heading].append(row)
+    for heading, rows in under.items():
+        labels = frozenset(row.label for row in rows[:MAX_SIBLINGS]) - {REST}
         labels |= {
             frozenset([_OPPOSITES[key]])
             for label in labels
             for key in label & _OPPOSITES.keys()
         }
-        for label, amount in labelled:
-            siblings = labels - {label}
-            if id(amount) in unnamed:
-                # What it counts stands in the words before it, and is not known.
-                siblings = frozenset()
-            yield PassageRow(heading, label, siblings, amount)
+        for row in rows:
+            siblings = frozenset() if row.is_unnamed else labels - {row.label}
+            yield PassageRow(heading, row.label, siblings, row.amount)
+
+
+class _StatedAmount(NamedTuple):
+    """An amount that stands in a row of a passage. ``is_unnamed``: what it counts
+    stands in the words before it, and is not known.
+    """
+
+    heading: str
+    label: frozenset[str]
+    amount: Amount
+    is_unnamed: bool
+
+
+def _stated_amounts(
+    statements: Sequence[Sentence], text: str, passage_heading: str
+) -> Iterator[_StatedAmount]:
+    """Find the amounts of the sentences that are figures of rows. In ``statements``
+    they get the years that a list shares.
+    """
+    places = _places_of_amounts(statements)
+    next_place = 0
+    for figure in stated(text):
+        # Amounts in prose may stand between two figures of rows.
+        in_sight = range(next_place, min(next_place + ROW_DISTANCE, len(places)))
+        for place in in_sight:
+            statement, index = places[place]
+            amount = statement.amounts[index]
+            if figure.value not in amount.figure.values:
+                continue
+            next_place = place + 1
+            amount = amount._replace(years=amount.years or figure.years)
+            statement.amounts[index] = amount
+            heading = figure.heading or passage_heading
+            words = f"{figure.label} {_written_out(figure.label, heading)}"
+            is_rest = figure.label.lower().startswith("other")
+            label = REST if is_rest else keys_of(words)
+            has_words = WORD.search(statement.text, 0, amount.figure.start)
+            is_unnamed = not figure.label and has_words is not None
+            yield _StatedAmount(heading, label, amount, is_unnamed)
+            break
 
 
 def _places_of_amounts(

@@ -214,26 +214,25 @@ class Foreign:
         headings: Headings,
     ) -> None:
         self.evidence = evidence
-        query = f"{question.query}\n{question.search_text}" if question else ""
-        scope = (
-            " ".join(map(str, question.scope.to_json().values())) if question else ""
-        )
-        self.query = normalise(query)
+        asked = ""
+        given = ""
+        if question is not None:
+            asked = f"{question.query}\n{question.search_text}"
+            conditions = question.scope.to_json().values()
+            given = " ".join([asked, *(str(condition) for condition in conditions)])
+        self.query = normalise(asked)
         self._countries = {
-            key
-            for country in find_countries(f"{query} {scope}")
-            for key in country.keys
+            key for country in find_countries(given) for key in country.keys
         }
-        self._given = frozenset(
-            beginning(stem(word)) for word in WORD.findall(f"{query} {scope}")
+        self._given_words = frozenset(
+            beginning(stem(word)) for word in WORD.findall(given)
         )
-        self._all = self._given.union(*(one.beginnings for one in evidence.values()))
+        self._known_words = self._given_words.union(
+            *(source.beginnings for source in evidence.values())
+        )
         self.headings = headings
-        languages = (
-            language_of(response),
-            *(language_of(one.full) for one in evidence.values()),
-        )
-        self._is_english = set(languages) == {"english"}
+        texts = [response, *(source.full for source in evidence.values())]
+        self._are_all_english = {language_of(text) for text in texts} == {"english"}
 
     def countries(self, sentence: Sentence, cited: Sequence[Evidence]) -> Iterator[str]:
         """Yield the countries that neither ``cited`` nor the question mention."""
@@ -249,13 +248,15 @@ class Foreign:
         """Yield the names in an English sentence that neither ``cited`` (else any
         passage) nor the question have.
         """
-        if not self._is_english:
+        if not self._are_all_english:
             return
-        beginnings = self._all
+        beginnings = self._known_words
         if cited is None:
             cited = list(self.evidence.values())
         else:
-            beginnings = self._given.union(*(source.beginnings for source in cited))
+            beginnings = self._given_words.union(
+                *(source.beginnings for source in cited)
+            )
         unknown = [
             match
             for match in CAPITAL.finditer(sentence.text)
@@ -274,7 +275,7 @@ class Foreign:
         """Return whether hardly a telling word of the sentence is in the cited passages
         or the question.
         """
-        if not self._is_english or QUOTATION.search(sentence.text):
+        if not self._are_all_english or QUOTATION.search(sentence.text):
             return False
         countries = {
             stem(word)
@@ -287,7 +288,9 @@ class Foreign:
             - countries
         )
         min_foreign = max(MIN_FOREIGN_WORDS, FOREIGN_SHARE * len(keys))
-        foreign = [start for start in map(beginning, keys) if start not in self._all]
+        foreign = [
+            start for start in map(beginning, keys) if start not in self._known_words
+        ]
         return (
             len(foreign) >= min_foreign
             and sum(key not in self.words_of_headings for key in foreign) >= min_foreign

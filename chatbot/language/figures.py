@@ -101,7 +101,8 @@ _NOTE_MARK = re.compile("[⁰¹²³⁴-⁹](?<=[0-9⁰¹²³⁴-⁹].)(?<!10.)")
 class Figure(NamedTuple):
     """A number in a text. ``values`` are its possible readings, of which one is enough.
     ``parts``: the several numbers that it may be instead ("12 345" in a table, 5,6 in a
-    list), all of which count.
+    list), all of which count. ``scaled``: a word such as "million" is in ``values``;
+    ``word``: it is written in letters ("three").
     """
 
     text: str

@@ -102,7 +102,7 @@ def sides(
     that compares nothing.
     """
     named = compared_countries(reading)
-    countries = _inside(scope, COUNTRY, values_of(named, catalog), catalog)
+    countries = _in_scope(scope, COUNTRY, values_of(named, catalog), catalog)
     narrowed = scope.having(COUNTRY, countries)
     topic = tidy(remove_names(reading.text, reading.names))
     bare = not terms_of_topic(topic)
@@ -135,7 +135,7 @@ def _editions_of(
     for edition in editions(scope, catalog):
         if any(named_years.condition.matches(edition) for named_years in years):
             named.append(edition)
-    return _inside(scope, YEAR, named, catalog)
+    return _in_scope(scope, YEAR, named, catalog)
 
 
 def _of_reports(
@@ -248,11 +248,11 @@ def by_comparison(reading: Reading) -> list[NamedCountry]:
     return [second, first]
 
 
-def _inside(
+def _in_scope(
     scope: Scope, field: str, named: Sequence[Value], catalog: Catalog
 ) -> list[Value]:
-    """The named values that the scope admits; those of the scope, where it has several
-    and the question names none.
+    """Return the named values that the scope admits. Where there are none, return those
+    that were chosen in it: several values, or what the reports have of a range.
     """
     chosen = scope.get(field)
     admitted = [value for value in named if chosen is None or chosen.matches(value)]

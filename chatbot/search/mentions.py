@@ -10,8 +10,8 @@ from ..language.countries import normalise, usual_name
 from ..language.country_names import keys_in
 from ..questions.reading import values_of
 
-_WORD_BEFORE = re.compile(r"\b([A-Z][\w&'’-]+) $")
-_WORD_AFTER = re.compile(r" ([A-Z][\w&'’-]+)")
+_NAME_BEFORE = re.compile(r"\b([A-Z][\w&'’-]+) $")
+_NAME_AFTER = re.compile(r" ([A-Z][\w&'’-]+)")
 CANDIDATES = 50
 """Passages that are looked through for those that name a country."""
 
@@ -30,11 +30,11 @@ def are_parts_of_names(
     """
     texts = [normalise(f"{hit.chunk.title}\n{hit.chunk.text}") for hit in hits]
     for country in countries:
-        before = _WORD_BEFORE.search(question, 0, country.start)
-        after = _WORD_AFTER.match(question, country.end)
+        before = _NAME_BEFORE.search(question, 0, country.start)
+        after = _NAME_AFTER.match(question, country.end)
         names = [f"{country.text} {after[1]}"] if after else []
-        # The first word of a sentence has a capital letter, too.
-        if before and before.start():
+        # The first word of a question has a capital letter, too.
+        if before and before.start() > 0:
             names.append(f"{before[1]} {country.text}")
         if not any(
             f" {normalise(name)} " in f" {text} " for name in names for text in texts

@@ -222,18 +222,21 @@ def by_edition(
 
 
 def _newest_named(hits: Sequence[SearchHit], text: SearchText) -> list[SearchHit]:
-    """Return passages in the order of their editions where a question names their
-    headings by one word for several, as "what life is like", and then the others; none
-    where it does not, or names years.
+    """Return passages with the newest edition first where a question means several
+    headings by one word, as "what life is like", and then the other passages in their
+    order; an empty list where it does not, or names years. ``hits``: at least one.
     """
-    best = hits[0].heading_score
-    same = {hit.chunk.heading for hit in hits if hit.heading_score == best}
-    if best is None or len(same) == 1 or text.figure_years or text.editions:
+    first_score = hits[0].heading_score
+    if first_score is None or text.figure_years or text.editions:
+        return []
+    # What one word means has the very same score.
+    headings = {hit.chunk.heading for hit in hits if hit.heading_score == first_score}
+    if len(headings) == 1:
         return []
 
     def order(hit: SearchHit) -> tuple[bool, float, float]:
-        score = hit.heading_score or 0.0
-        if not best <= score <= best + ALIKE:
+        score = hit.heading_score
+        if score is None or not first_score <= score <= first_score + ALIKE:
             return True, 0.0, 0.0
         return False, -edition_of(hit), -score
 

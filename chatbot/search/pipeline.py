@@ -194,7 +194,8 @@ class Retriever:
             kept = "scoped"
         texts = [(scope, SearchText(query, query))]
         if refiner is not None:
-            texts = search.refined_texts(query, scope, kept, reading, refiner)
+            search.zones = zones_in(query)
+            texts = search.texts_of_parts(query, scope, kept, reading, refiner)
         elif self._refiner is not None:
             search.scopes = searched_scopes(
                 scope, kept, self._refiner.collections, self._refiner.catalog
@@ -247,9 +248,9 @@ class _Search:
     scopes: Sequence[Scope] = ()
     """Scopes that are searched together in place of the chosen one; none = only it."""
     zones: frozenset[str] = frozenset()
-    """The zones that the question asks for."""
+    """The zones of documents that the question asks for (`language/zones.toml`)."""
 
-    def refined_texts(
+    def texts_of_parts(
         self,
         query: str,
         scope: Scope,
@@ -257,11 +258,10 @@ class _Search:
         reading: Reading | None,
         refiner: Refiner,
     ) -> list[tuple[Scope, SearchText]]:
-        """Return what is searched for in each part of a scope, that of the countries
-        chosen first (`split_by_country_tag`).
+        """Return each part of a scope (`split_by_country_tag`) with what is searched
+        for in it: the part of its countries first.
         """
         reading = reading or read_names(query, refiner.catalog, scope)
-        self.zones = zones_in(query)
         titles = titles_of(self.zones)
         headings = headings_of(self.zones)
         texts: list[tuple[Scope, SearchText]] = []

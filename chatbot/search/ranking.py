@@ -194,18 +194,24 @@ def split_by_country_tag(
     general: str = "",
     kept: KeptGeneral = "untagged",
 ) -> tuple[Scope, Scope | None]:
-    """Return the scope of the reports tagged with its countries, and that of untagged
-    reports; None = there are none. In a country's own reports its name is left out of
-    the search. In untagged reports such a search would find every other country, so
-    these are searched separately, with the whole question. A scope that a person chose
-    keeps them out, but for `general_scope`.
+    """Return the part of the scope whose reports have its countries as a tag, and the
+    part of reports without such a tag (None = it has no passages).
+
+    The search in a country's own reports leaves the country's name out. In reports
+    without a tag that search would find every other country, so they are searched
+    apart, with the whole question. ``general``, ``kept``: as for `general_scope`.
     """
     countries = scope.get(COUNTRY)
-    if not isinstance(countries, Values) or not countries.or_none:
+    is_of_question = isinstance(countries, Values) and countries.or_none
+    if not is_of_question:
+        # A person chose the scope, or it has no country.
         return scope, general_scope(scope, kept, general, catalog)
-    untagged = scope.having(COUNTRY, [NO_VALUE], or_none=True)
+    assert isinstance(countries, Values)
     tagged = scope.having(COUNTRY, countries.values)
-    return tagged, untagged if _holds_passages(untagged, catalog) else None
+    untagged = scope.having(COUNTRY, [NO_VALUE], or_none=True)
+    if not _holds_passages(untagged, catalog):
+        return tagged, None
+    return tagged, untagged
 
 
 def general_scope(
