@@ -139,9 +139,12 @@ class UnfinishedRepository:
 
 
 Rating = Literal["up", "down"]
-Reason = Literal["not_true", "wrong_source", "incomplete", "not_asked", "other"]
+Reason = Literal[
+    "not_true", "wrong_source", "incomplete", "not_asked", "no_answer", "other"
+]
 """Why an answer is bad. ``not_true``: the reports say something else; ``not_asked``: it
-answers another question.
+answers another question; ``no_answer``: a question without one, which a person asked to
+be told of.
 """
 
 

@@ -13,6 +13,8 @@ export const REASONS = {
   not_asked: t("Not what I asked"),
   other: t("Something else"),
 };
+/** The reason of whoever tells that a question has no answer. */
+export const NO_ANSWER = { no_answer: t("No answer in the reports") };
 const MAX_COMMENT_CHARACTERS = "2000";
 
 const send = (id, feedback) =>

@@ -197,7 +197,7 @@ const NAME_GAP = 8;
 /** Between a line and its name, and between two names, in pixels. */
 const [END_GAP, LINE_GAP] = [8, 14];
 /** Narrower charts have a legend instead. */
-export const MIN_ENDS_WIDTH = 520;
+export const MIN_ENDS_WIDTH = 280;
 /** Subjects are told apart by shape as well as by colour. */
 const SHAPES = [
   "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0",
@@ -312,7 +312,7 @@ export function axisNote(chart) {
     : "";
 }
 
-/** Move names that end at the same year from each other, the highest first. */
+/** Move names from each other, the highest first. */
 function pushApart(named, height) {
   let above = TOP - LINE_GAP;
   for (const end of named) above = end.at = Math.max(end.at, above + LINE_GAP);
@@ -324,10 +324,13 @@ function pushApart(named, height) {
 }
 
 /**
- * Return the names at the ends of lines as labels that do not lie over each other, the
- * grey ones only where there is room.
+ * Return the names of lines, beside their ends, as labels that do not lie over each
+ * other, the grey ones only where there is room. All stand behind the last year, where
+ * no line runs: a thin one leads there from a line that ends before.
  */
 function endLabels(chart, x, y, height) {
+  const years = chart.series.map(({ points }) => points.at(-1).year);
+  const right = x(Math.max(...years));
   const named = chart.series
     .map(({ subject, points, tone }, index) => ({
       subject,
@@ -337,16 +340,23 @@ function endLabels(chart, x, y, height) {
     .filter(({ tone }) => tone < COLOURS || chart.series.length <= MAX_LINES)
     .map((end) => ({ ...end, at: y(end.last.value) }))
     .toSorted((one, other) => one.at - other.at);
-  for (const same of Map.groupBy(named, ({ last }) => last.year).values())
-    pushApart(same, height);
-  return named.map(({ subject, last, tone, at }) =>
+  pushApart(named, height);
+  return named.flatMap(({ subject, last, tone, at }) => [
+    ...(x(last.year) < right
+      ? [
+          shape("path", {
+            class: `leader ${seriesClass(tone)}`,
+            d: `M${x(last.year) + END_GAP} ${y(last.value)}L${right + END_GAP / 2} ${at}`,
+          }),
+        ]
+      : []),
     shape("text", {
-      x: x(last.year) + END_GAP,
+      x: right + END_GAP,
       y: at + 4,
       class: `end ${seriesClass(tone)}`,
       text: fitting(subject, chart.ends - END_GAP),
     }),
-  );
+  ]);
 }
 
 /** Return how wide the names at the ends of lines are at most, 0 where none are. */

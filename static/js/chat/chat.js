@@ -172,7 +172,10 @@ async function start() {
   focusComposer();
   showAddress();
   fetchAhead();
-  if (await watchIndexing()) countScope();
+  if (!(await watchIndexing())) return;
+  // The cards were made from the reports that were ready then.
+  delete byId("newest").dataset.documents;
+  countScope();
 }
 
 start();

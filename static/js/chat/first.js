@@ -2,7 +2,7 @@
  * The page before the first question: a map of what is inside, or its collections and
  * series; the newest report; and three small answers of this library. A tap asks.
  */
-import { at, getJson, sendJson } from "../common/api.js";
+import { at, getJson, getReadiness, sendJson } from "../common/api.js";
 import { byId, element, showItems, showText } from "../common/dom.js";
 import { valueLabel, when } from "../common/format.js";
 import {
@@ -212,17 +212,23 @@ async function figureCards(countries) {
   return cards.filter(Boolean);
 }
 
-/** Ask what some reports are about, where no figures make a question. */
-const titleCards = (facets) =>
-  (facets.document_name ?? []).slice(0, CARDS).map(({ value }) => {
+/**
+ * Ask what some reports are about, where no figures make a question. While reports are
+ * being indexed nobody knows which of them can answer: the cards come afterwards.
+ */
+async function titleCards(facets) {
+  const state = await getReadiness();
+  if (state?.ingesting) return [];
+  return (facets.document_name ?? []).slice(0, CARDS).map(({ value }) => {
     const question = t("What is “{title}” about?", { title: value });
     return card(question, []);
   });
+}
 
 async function showCards(facets, countries) {
   const byReports = countries.toSorted((one, other) => other.documents - one.documents);
   const cards = await figureCards(byReports.map(({ value }) => value)).catch(() => []);
-  showItems(byId("examples"), cards.length ? cards : titleCards(facets));
+  showItems(byId("examples"), cards.length ? cards : await titleCards(facets));
 }
 
 /** Draw the countries by their reports; a tap asks for the overview. */

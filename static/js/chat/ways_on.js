@@ -82,7 +82,7 @@ const addReport = (country) =>
 function tellOwner(messageId) {
   const button = wayOn(t("Tell who runs this"), async () => {
     try {
-      await rateDown(messageId, "incomplete");
+      await rateDown(messageId, "no_answer");
       button.textContent = t("Thank you. Your feedback is saved.");
       button.setAttribute("disabled", "");
       announceNow(button.textContent);

@@ -3,7 +3,7 @@
  */
 import { guideTo, showAbout } from "./guide.js";
 import { DocumentList } from "./list.js";
-import { offerRestore, wireUndo } from "./undo.js";
+import { offerRestore, wireUndo, withdrawRestore } from "./undo.js";
 import { DocumentView } from "./view.js";
 import { getJson, sendJson } from "../common/api.js";
 import {
@@ -83,7 +83,8 @@ async function remove(button, isForGood) {
     await sendJson("DELETE", pathOf(deleting) + (isForGood ? "?permanent=true" : ""));
     if (view.isOpen) view.close();
     announce(t("{title} deleted.", { title: sourceTitle(deleting) }));
-    if (!isForGood) offerRestore(deleting);
+    if (isForGood) withdrawRestore(deleting);
+    else offerRestore(deleting);
     confirm.close();
     // The dialog first returns the focus to the row that will be removed.
     setTimeout(reload);
@@ -187,8 +188,8 @@ async function save() {
 wireDialog(edit);
 onSubmit(form, () => byId("edit-save").disabled || save());
 
-function follow(ingestion) {
-  const card = activity.add(ingestion);
+function follow(ingestion, upload = null) {
+  const card = activity.add(ingestion, true, upload);
   card.root.querySelector("summary").focus({ preventScroll: true });
   card.root.scrollIntoView({ block: "center" });
 }
@@ -207,6 +208,7 @@ async function reingest(document) {
 async function restore(document) {
   try {
     await sendJson("POST", `${pathOf(document)}/restore`);
+    withdrawRestore(document);
     announce(t("{title} restored.", { title: sourceTitle(document) }));
     reload();
   } catch (error) {
@@ -249,10 +251,10 @@ async function openById(id) {
 /** The uploads of this page whose documents are not yet in the review. */
 const uploads = new Map();
 
-function followUpload(ingestion) {
+function followUpload(ingestion, upload) {
   uploads.set(ingestion.ingestion_id, null);
   list.showNewest();
-  follow(ingestion);
+  follow(ingestion, upload);
 }
 
 /** Once all files that were sent are read, several documents are reviewed. */

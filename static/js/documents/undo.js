@@ -46,6 +46,11 @@ export function offerUndo(rows) {
   offer(rows);
 }
 
+/** Withdraw the offer to restore a document that has left the bin in another way. */
+export function withdrawRestore({ document_id: id }) {
+  if (keptRows()?.id === id) hide();
+}
+
 /** Offer to take a document out of the bin again. */
 export const offerRestore = (document) =>
   offer({ id: document.document_id, title: sourceTitle(document) });

@@ -2,7 +2,7 @@
  * Usage by day, as plots and a table; questions and jobs that failed; keys, the check
  * of the doctor, and the settings.
  */
-import { REASONS } from "../chat/after.js";
+import { NO_ANSWER, REASONS } from "../chat/after.js";
 import { at, getJson } from "../common/api.js";
 import { byId, element, showError, showText } from "../common/dom.js";
 import { scopeNames, when } from "../common/format.js";
@@ -278,7 +278,8 @@ async function show() {
   showQuestions("negative", negative.feedback, [
     [
       t("Problem"),
-      ({ reason, comment }) => [REASONS[reason], comment].filter(Boolean).join(": "),
+      ({ reason, comment }) =>
+        [{ ...REASONS, ...NO_ANSWER }[reason], comment].filter(Boolean).join(": "),
     ],
   ]);
   fill("jobs", jobs.ingestions, [

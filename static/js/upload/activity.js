@@ -1,4 +1,4 @@
-/** Ingestions that run or ran recently: their progress, errors, cancel and retry. */
+/** Uploads that run or ran recently: their progress, errors, cancel and retry. */
 import { at, getJson, sendJson } from "../common/api.js";
 import { announce, byId, cloneTemplate, element, showText } from "../common/dom.js";
 import { showIcon } from "../common/forms.js";
@@ -6,6 +6,7 @@ import { when } from "../common/format.js";
 import { isFinished, outcomeLine, stateIcon, stateText } from "../common/states.js";
 import { count, t, translated } from "../common/words.js";
 
+const canRetry = ({ state }) => state === "failed" || state === "cancelled";
 const hasFailed = ({ files }) => files.some(({ state }) => state === "failed");
 
 const pathOf = ({ ingestion_id: id }) => `/api/ingestions/${encodeURIComponent(id)}`;
@@ -17,6 +18,23 @@ export const documentsOf = ({ files }) =>
     .filter(({ state, outcome }) => state === "done" && outcome !== "unchanged")
     .map(({ document_id: id }) => id)
     .filter(Boolean);
+/**
+ * Return the ingestions of one upload as one: its files are sent in several requests
+ * where their fields differ.
+ */
+function joined(parts) {
+  if (parts.length === 1) return parts[0];
+  const files = parts.flatMap((part) => part.files);
+  let done = 0;
+  for (const part of parts)
+    done += part.files.length * (isFinished(part) ? 1 : (part.progress ?? 0));
+  const states = parts.map(({ state }) => state);
+  const isWaiting = states.every((state) => state === "queued");
+  let state = parts.every(isFinished) ? states.at(-1) : "running";
+  if (isWaiting) state = "queued";
+  return { ...parts[0], files, state, progress: done / files.length };
+}
+
 const finishedFiles = ({ files }) => files.filter(isFinished).length;
 
 function titleOf(ingestion) {
@@ -39,8 +57,10 @@ function showChanges(row, { outcome, state, document_id: id }) {
   link.href = `${link.dataset.address}?document_id=${encodeURIComponent(id)}`;
 }
 
-class IngestionCard {
+class UploadCard {
   root = cloneTemplate("ingestion-template");
+  /** The ingestions of the upload by their ids. */
+  #parts = new Map();
   #rows = [];
   #onChange;
   #guideFor;
@@ -59,12 +79,37 @@ class IngestionCard {
     this.#find(".review-ingestion").addEventListener("click", () =>
       onReview(documentsOf(this.ingestion)),
     );
-    this.#wire(".cancel", "DELETE", pathOf(ingestion));
-    this.#wire(".retry", "POST", `${pathOf(ingestion)}/retry`);
+    this.#wire(".cancel", (part) =>
+      isFinished(part) ? null : sendJson("DELETE", pathOf(part)),
+    );
+    this.#wire(".retry", (part) =>
+      part.files.some(canRetry) ? sendJson("POST", `${pathOf(part)}/retry`) : null,
+    );
     this.show(ingestion);
   }
 
-  show(ingestion) {
+  /** The ingestions that are not finished. */
+  get running() {
+    return [...this.#parts.values()].filter((part) => !isFinished(part));
+  }
+
+  /** Show the newest state of an ingestion of this upload. */
+  show(part) {
+    this.#parts.set(part.ingestion_id, part);
+    this.#show(joined([...this.#parts.values()]));
+  }
+
+  /** Leave out an ingestion that the server does not know any more. */
+  forget({ ingestion_id: id }) {
+    this.#parts.delete(id);
+    this.#rows = [];
+    this.ingestion = undefined;
+    this.#find(".file-progress").replaceChildren();
+    if (this.#parts.size) this.#show(joined([...this.#parts.values()]));
+    return this.#parts.size;
+  }
+
+  #show(ingestion) {
     const before = this.ingestion;
     this.ingestion = ingestion;
     const finished = isFinished(ingestion);
@@ -87,9 +132,7 @@ class IngestionCard {
     this.#find(".cancel").hidden = finished;
     this.#find(".review-ingestion").hidden =
       !finished || documentsOf(ingestion).length < 2;
-    this.#find(".retry").hidden =
-      !finished ||
-      !ingestion.files.some(({ state }) => state === "failed" || state === "cancelled");
+    this.#find(".retry").hidden = !finished || !ingestion.files.some(canRetry);
     this.note(finished ? when(ingestion.created_at, true) : "");
   }
 
@@ -155,12 +198,16 @@ class IngestionCard {
     this.root.scrollIntoView({ block: "nearest" });
   }
 
-  #wire(selector, method, path) {
+  /** Have a button do `act` for each ingestion that it is meant for. */
+  #wire(selector, act) {
     const button = this.#find(selector);
     button.addEventListener("click", async () => {
       button.disabled = true;
       try {
-        this.#onChange(await sendJson(method, path));
+        for (const part of [...this.#parts.values()]) {
+          const changed = await act(part);
+          if (changed) this.#onChange(changed);
+        }
       } catch (error) {
         this.note(
           [
@@ -183,8 +230,13 @@ const RECENT = 3;
 const POLL_MS = 1000;
 const SLOWEST_POLL_MS = 30_000;
 
+const KEPT = "uploads";
+
 export class Activity {
+  /** The cards by the id of their upload, that of its first ingestion. */
   #cards = new Map();
+  /** The uploads of ingestions by their ids, also after a reload of the page. */
+  #uploads = new Map(JSON.parse(sessionStorage.getItem(KEPT) ?? "[]"));
   #onChange;
   #onFinished;
   #callbacks;
@@ -205,14 +257,19 @@ export class Activity {
     );
   }
 
+  #uploadOf({ ingestion_id: id }) {
+    return this.#uploads.get(id) ?? id;
+  }
+
   /** Show ingestions that run or ran recently, also those of another tab. */
   async load() {
-    const { ingestions } = await getJson("/api/ingestions?limit=10");
+    const { ingestions } = await getJson("/api/ingestions?limit=30");
     const isRecent = ({ created_at: at_ }) =>
       Date.now() - new Date(at_).getTime() < RECENT_MS;
-    const finished = ingestions
-      .filter((ingestion) => isFinished(ingestion) && isRecent(ingestion))
-      .slice(0, RECENT);
+    const ended = ingestions.filter((one) => isFinished(one) && isRecent(one));
+    const recent = [...new Set(ended.map((one) => this.#uploadOf(one)))];
+    const shown = recent.slice(0, RECENT);
+    const finished = ended.filter((one) => shown.includes(this.#uploadOf(one)));
     for (const ingestion of finished.toReversed()) {
       this.add(ingestion, ingestion === ingestions[0] && hasFailed(ingestion));
     }
@@ -220,17 +277,26 @@ export class Activity {
       if (!isFinished(ingestion)) this.add(ingestion);
   }
 
-  /** Show an ingestion above all others. */
-  add(ingestion, open = true) {
-    let card = this.#cards.get(ingestion.ingestion_id);
+  /**
+   * Show an ingestion above all others, in the card of its upload. `upload`: the id of
+   * the upload's first ingestion, if it is not the only one.
+   */
+  add(ingestion, open = true, upload = null) {
+    const own = ingestion.ingestion_id;
+    if (upload && upload !== own) {
+      this.#uploads.set(own, upload);
+      sessionStorage.setItem(KEPT, JSON.stringify([...this.#uploads]));
+    }
+    const id = this.#uploadOf(ingestion);
+    let card = this.#cards.get(id);
     if (card) card.show(ingestion);
     else {
       const onChange = (changed) => {
         this.add(changed);
         this.#onChange();
       };
-      card = new IngestionCard(ingestion, { onChange, ...this.#callbacks });
-      this.#cards.set(ingestion.ingestion_id, card);
+      card = new UploadCard(ingestion, { onChange, ...this.#callbacks });
+      this.#cards.set(id, card);
     }
     card.root.open = open;
     byId("activity").prepend(card.root);
@@ -239,8 +305,11 @@ export class Activity {
     return card;
   }
 
+  /** Return each ingestion that is not finished, with the id of its card. */
   #running() {
-    return [...this.#cards.values()].filter(({ ingestion }) => !isFinished(ingestion));
+    return [...this.#cards].flatMap(([id, card]) =>
+      card.running.map((part) => ({ id, card, part })),
+    );
   }
 
   /**
@@ -252,7 +321,7 @@ export class Activity {
     if (!this.#running().length) return;
     this.#timer = setTimeout(async () => {
       const reached = await Promise.all(
-        this.#running().map((card) => this.#refresh(card)),
+        this.#running().map((one) => this.#refresh(one)),
       );
       this.#pollSoon(
         document.hidden || reached.includes(false)
@@ -263,22 +332,24 @@ export class Activity {
   }
 
   /** Return whether the server answered. */
-  async #refresh(card) {
-    const before = finishedFiles(card.ingestion);
+  async #refresh({ id, card, part }) {
+    let now;
     try {
-      card.show(await getJson(pathOf(card.ingestion)));
+      now = await getJson(pathOf(part));
+      card.show(now);
     } catch (error) {
       if (error.status !== 404) {
         card.note(`${error.message} ${t("Retrying.")}`);
         return false;
       }
-      this.#cards.delete(card.ingestion.ingestion_id);
+      if (card.forget(part)) return true;
+      this.#cards.delete(id);
       card.root.remove();
       byId("activity").hidden = this.#cards.size === 0;
       return true;
     }
-    if (finishedFiles(card.ingestion) !== before) this.#onChange();
-    if (isFinished(card.ingestion)) this.#onFinished(card.ingestion);
+    if (finishedFiles(now) !== finishedFiles(part)) this.#onChange();
+    if (isFinished(now)) this.#onFinished(now);
     return true;
   }
 }

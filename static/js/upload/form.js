@@ -174,9 +174,10 @@ function conflictOf({ name, title }, items) {
 
 /**
  * Send what is staged; whatever the server did not accept is staged again. `choice`:
- * what to do with names it has.
+ * what to do with names it has; `upload`: the id of the first ingestion of what was
+ * accepted before.
  */
-async function submit(onIngestion, choice = "") {
+async function submit(onIngestion, choice = "", upload = null) {
   const items = staged.filter(isAdded);
   const fields = [...new FormData(form)]
     .filter(([, value]) => typeof value === "string" && value.trim())
@@ -184,7 +185,8 @@ async function submit(onIngestion, choice = "") {
   const left = new Set(items);
   const onSent = (ingestion, sent) => {
     for (const item of sent) left.delete(item);
-    onIngestion(ingestion);
+    upload ??= ingestion.ingestion_id;
+    onIngestion(ingestion, upload);
   };
   clearErrors(form, byId("upload-error"));
   staged = [];
@@ -222,7 +224,7 @@ async function submit(onIngestion, choice = "") {
         ? t("{number} more", { number: error.details.length - known.length })
         : "",
     );
-    resolveConflict = (chosen) => submit(onIngestion, chosen);
+    resolveConflict = (chosen) => submit(onIngestion, chosen, upload);
     conflict.showModal();
   } finally {
     sending = null;
@@ -277,9 +279,9 @@ function wireChoosing() {
 }
 
 /**
- * `onIngestion` gets each ingestion that the server has started, `onOpen` the id of a
- * report that a person wants to see. Resolves to the document types that the server
- * knows.
+ * `onIngestion` gets each ingestion that the server has started, and the id of the
+ * first one of its upload; `onOpen` the id of a report that a person wants to see.
+ * Resolves to the document types that the server knows.
  */
 export function wireUpload({ onIngestion, onOpen }) {
   openReport = onOpen;
