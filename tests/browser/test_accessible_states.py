@@ -140,6 +140,14 @@ def two_of_one_title(page: Page, address: str) -> None:
                   (await (await fetch(url)).json()).state === "done" """,
                 arg=f"{address}/api/ingestions/{job}",
             )
+    # The page of changes is made once, when it is opened.
+    page.wait_for_function(
+        """async ([url, title]) => {
+          const { changes } = await (await fetch(url)).json();
+          return changes.filter((one) => one.report.title === title).length === 2;
+        }""",
+        arg=[f"{address}/api/changes?limit=100", title],
+    )
 
 
 @pytest.mark.parametrize(("theme", "size"), KINDS)

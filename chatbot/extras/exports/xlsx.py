@@ -3,14 +3,16 @@
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from openpyxl import Workbook
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.comments import Comment
 from openpyxl.styles import Alignment, Font
+from openpyxl.worksheet.worksheet import Worksheet
 
 from ...app.web.catalog import FIGURE_COLUMNS
 from ...app.web.exports import (
@@ -25,6 +27,7 @@ from ...database.core import Json
 from ...database.repositories.conversations import Conversation
 from ...domain.figure_query import FigureColumn
 from .marked import END, MARK, parse_answer
+from .sheet_charts import draw
 
 SOURCE_COLUMNS = ("number", "title", "section", "page", "chunk_id")
 PUBLICATION_COLUMNS = ("publisher", "publication_date", "source_url")
@@ -50,6 +53,7 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
     and passages that it cites.
     """
     tables: dict[str, list[list[Any]]] = {}
+    drawn: dict[str, str] = {}
     figures: list[list[Any]] = [["question", *FIGURE_COLUMNS]]
     sources: list[list[Any]] = [
         ["question", *SOURCE_COLUMNS, "link", "authors", *PUBLICATION_COLUMNS]
@@ -60,8 +64,12 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
             question = " ".join(message["content"].split())
             continue
         answer = message["answer"] or {}
-        for sheet in _sheets_of(message["content"], answer):
-            tables[f"{len(tables) + 1} {question}"] = sheet
+        quantity = _only_quantity(answer)
+        for sheet in _sheets_of(message["content"], answer, quantity):
+            name = f"{len(tables) + 1} {question}"
+            tables[name] = sheet
+            if quantity:
+                drawn[name] = quantity
         for figure in answer.get("figures") or ():
             figures.append([question, *(figure.get(name) for name in FIGURE_COLUMNS)])
         for citation in answer.get("citations") or ():
@@ -72,26 +80,38 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
             ]
             values += [citation.get(name, "") for name in PUBLICATION_COLUMNS]
             sources.append([question, *values])
-    return workbook_bytes({**tables, "Figures": figures, "Sources": sources})
+    return workbook_bytes({**tables, "Figures": figures, "Sources": sources}, drawn)
 
 
-def _sheets_of(content: str, answer: Mapping[str, Any]) -> Iterator[list[list[Any]]]:
-    """Yield the tables of an answer with numbers as numbers; in the corner what is
-    counted, and its unit, where that is one for all.
+def _only_quantity(answer: Mapping[str, Any]) -> str:
+    """Return what the figures of an answer count, with its unit; "" where that is not
+    one for all.
     """
-    noted = {}
-    for figure in answer.get("figures") or ():
-        noted[figure["text"], str(figure.get("citation"))] = figure["value"]
     card = answer.get("card") or {}
     quantities: set[str] = set()
     for figure in card.get("figures", ()):
         quantities.add(f"{figure['indicator']} ({figure['unit']})")
+    if len(quantities) != 1:
+        return ""
+    (quantity,) = quantities
+    return quantity
+
+
+def _sheets_of(
+    content: str, answer: Mapping[str, Any], quantity: str
+) -> Iterator[list[list[Any]]]:
+    """Yield the tables of an answer with numbers as numbers; in the corner the
+    ``quantity`` of all, if any.
+    """
+    noted = {}
+    for figure in answer.get("figures") or ():
+        noted[figure["text"], str(figure.get("citation"))] = figure["value"]
     for rows in tables_of(content, answer):
         numbers: list[list[Any]] = []
         for row in rows:
             numbers.append([_as_number(cell, noted) for cell in row])
-        if len(quantities) == 1:
-            numbers[0][0] = " · ".join([str(numbers[0][0]), *quantities])
+        if quantity:
+            numbers[0][0] = f"{numbers[0][0]} · {quantity}"
         yield numbers
 
 
@@ -147,7 +167,17 @@ def _figures(shown: ShownFigures) -> bytes:
     its cell, and one with a row a figure.
     """
     table = shown.answer.table
-    wide: list[list[Any]] = [["", *map(_column_name, table.columns)]]
+    names = {_column_name(replace(one, year=None)) for one in table.columns}
+    years = [one.year for one in table.columns]
+    head: list[Any] = ["", *map(_column_name, table.columns)]
+    drawn: dict[str, str] = {}
+    if len(names) == 1:
+        (quantity,) = names
+        if None not in years:
+            head = [quantity, *years]
+        if shown.view != "table":
+            drawn[shown.name] = quantity
+    wide: list[list[Any]] = [head]
     for row in table.rows:
         cells: list[Any] = [row.subject]
         for cell in row.cells:
@@ -160,7 +190,7 @@ def _figures(shown: ShownFigures) -> bytes:
         wide.append(cells)
     long: list[list[Any]] = [list(FIGURE_FIELDS)]
     long += [[figure[name] for name in FIGURE_FIELDS] for figure in shown.rows()]
-    return workbook_bytes({shown.name or "Figures": wide, "Long": long})
+    return workbook_bytes({shown.name or "Figures": wide, "Long": long}, drawn)
 
 
 def _column_name(column: FigureColumn) -> str:
@@ -180,9 +210,12 @@ def _source_note(citation: Json) -> str:
     return f"{', '.join(place)}\n{original_address(citation)}"
 
 
-def workbook_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
+def workbook_bytes(
+    sheets: Mapping[str, Sequence[Sequence[Any]]],
+    drawn: Mapping[str, str] = MappingProxyType({}),
+) -> bytes:
     """Return a workbook: rows by the name of a sheet, the first its head. No text
-    becomes a formula.
+    becomes a formula. ``drawn``: the titles of charts, by the sheets that have one.
     """
     book = Workbook()
     stream = io.BytesIO()
@@ -190,25 +223,31 @@ def workbook_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
     for name, rows in sheets.items():
         # Excel takes names of sheets up to 31 characters.
         sheet = book.create_sheet(re.sub(r"[\[\]:*?/\\]", " ", name)[:31])
-        sheet.freeze_panes = "A2"
-        for cells in rows:
-            sheet.append([_cell_value(cell) for cell in cells])
-            for number, cell in enumerate(cells, 1):
-                if isinstance(cell, NotedNumber):
-                    note = ILLEGAL_CHARACTERS_RE.sub("", cell.note)
-                    written = sheet.cell(sheet.max_row, number)
-                    written.comment = Comment(note, AUTHOR)
-        for column in sheet.iter_cols():
-            longest = max(len(str(cell.value or "")) for cell in column)
-            width = min(max(longest, LEAST_WIDTH), MOST_WIDTH) + 2
-            sheet.column_dimensions[column[0].column_letter].width = width
-        for cell in chain.from_iterable(sheet.iter_rows()):
-            cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
-        for cell in sheet[1]:
-            cell.font = Font(bold=True)
-            cell.alignment = Alignment(wrap_text=True, vertical="top")
+        _write(sheet, rows)
+        if name in drawn:
+            draw(sheet, drawn[name])
     book.save(stream)
     return stream.getvalue()
+
+
+def _write(sheet: Worksheet, rows: Sequence[Sequence[Any]]) -> None:
+    sheet.freeze_panes = "A2"
+    for cells in rows:
+        sheet.append([_cell_value(cell) for cell in cells])
+        for number, cell in enumerate(cells, 1):
+            if isinstance(cell, NotedNumber):
+                note = ILLEGAL_CHARACTERS_RE.sub("", cell.note)
+                written = sheet.cell(sheet.max_row, number)
+                written.comment = Comment(note, AUTHOR)
+    for column in sheet.iter_cols():
+        longest = max(len(str(cell.value or "")) for cell in column)
+        width = min(max(longest, LEAST_WIDTH), MOST_WIDTH) + 2
+        sheet.column_dimensions[column[0].column_letter].width = width
+    for cell in chain.from_iterable(sheet.iter_rows()):
+        cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
+    for cell in sheet[1]:
+        cell.font = Font(bold=True)
+        cell.alignment = Alignment(wrap_text=True, vertical="top")
 
 
 def _cell_value(cell: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 from flask.testing import FlaskClient
 from openpyxl import load_workbook
+from openpyxl.chart import BarChart, LineChart
 
 from chatbot.extras.exports.xlsx import as_workbook, tables_of
 from tests.app.web.test_conversations import API, GROWTH, ask, client
@@ -71,18 +72,23 @@ def test_the_explorer_s_state_is_numbers_with_their_passages(
     body = {
         "indicators": ["Inflation rate (consumer prices)"],
         "every_year": True,
+        "view": "lines",
         "format": "xlsx",
     }
     response = client.post("/api/figures/query", json=body)
     book = load_workbook(BytesIO(response.get_data()))
     shown, long = book.worksheets
-    assert [cell.value for cell in shown[1]][1:] == [
-        f"Inflation rate (consumer prices) (%), {year}" for year in (2020, 2021, 2023)
+    assert [cell.value for cell in shown[1]] == [
+        "Inflation rate (consumer prices) (%)",
+        *(2020, 2021, 2023),
     ]
     _, *cells = shown[2]
     assert [cell.value for cell in cells] == [5.4, 6.1, 7.7]
     assert "Country Report 2025" in cells[2].comment.text
-    assert shown.column_dimensions["B"].width > 20
+    assert shown.column_dimensions["A"].width > 20
+    (chart,) = shown._charts
+    assert isinstance(chart, LineChart)
+    assert len(chart.series) == 1
     assert [cell.value for cell in long[4]][2:5] == [2023, 7.7, "%"]
     table = client.post("/api/figures/query", json={**body, "format": "csv"})
     assert len(list(csv.reader(StringIO(table.get_data(as_text=True))))) == 4
@@ -113,6 +119,39 @@ def test_a_table_of_one_indicator_has_it_with_its_unit_in_its_first_cell() -> No
     book = load_workbook(BytesIO(as_workbook(cast(Any, None), [message])))
     rows = [[cell.value for cell in row] for row in book.worksheets[0]]
     assert rows == [["Year · Inflation (%)", "Kenya"], [2023, 7.7]]
+
+
+def test_figures_over_the_years_are_lines_without_words_between_them() -> None:
+    years = {2021: 6.1, 2022: 7.7, 2023: 7.6}
+    figures = []
+    rows = "| Year | Kenya | Chad |\n|---|---|---|\n"
+    for year, value in years.items():
+        figure = {"text": f"{value}%", "value": value, "unit": "%", "citation": 1}
+        figures.append({**figure, "indicator": "Inflation"})
+        rows += f"| {year} | {value}% [1] | not found |\n"
+    answer = {"figures": figures, "card": {"figures": figures}}
+    message = {"role": "assistant", "content": rows, "answer": answer}
+    book = load_workbook(BytesIO(as_workbook(cast(Any, None), [message])))
+    sheet = book.worksheets[0]
+    (chart,) = sheet._charts
+    assert isinstance(chart, LineChart)
+    assert len(chart.series) == 2
+    assert [cell.value for cell in sheet["B"]] == ["Kenya", *years.values()]
+    assert [cell.value for cell in sheet["C"]] == ["Chad", None, None, None]
+
+
+def test_one_figure_of_each_country_is_a_bar() -> None:
+    figures = []
+    rows = "| Country | Inflation |\n|---|---|\n"
+    for subject, value in {"Kenya": 7.7, "Chad": 5.8}.items():
+        figure = {"text": f"{value}%", "value": value, "unit": "%", "citation": 1}
+        figures.append({**figure, "indicator": "Inflation", "subject": subject})
+        rows += f"| {subject} | {value}% [1] |\n"
+    answer = {"figures": figures, "card": {"figures": figures}}
+    message = {"role": "assistant", "content": rows, "answer": answer}
+    book = load_workbook(BytesIO(as_workbook(cast(Any, None), [message])))
+    (chart,) = book.worksheets[0]._charts
+    assert isinstance(chart, BarChart)
 
 
 def as_text(cell: Any) -> str:
