@@ -28,6 +28,7 @@ __all__ = [
 
 MIN_WORDS = int(read_weight("coverage.words"))
 NUMBER_PATTERN = re.compile(r"\d+(?:[.,]\d+)*")
+_PERIOD = re.compile(r"\b((?:19|20)\d\d)\s?[-–/]\s?(?:19|20)?(\d\d)\b")
 _NUMBER_WORDS = frozenset().union(ONES, SCALES, FRACTIONS, ("no", "none", "zero"))
 
 
@@ -49,12 +50,21 @@ def missing_numbers(question: Reading, texts: Iterable[str]) -> list[str]:
     single digit may say how many are wanted.
     """
     present = set(_numbers("\n".join(texts)))
-    asked = dict.fromkeys(_numbers(question.text))
+    asked = dict.fromkeys(_numbers(_PERIOD.sub(_without_end, question.text)))
     return [number for number in asked if len(number) > 1 and number not in present]
 
 
 def _numbers(text: str) -> list[str]:
     return [number.replace(",", "") for number in NUMBER_PATTERN.findall(text)]
+
+
+def _without_end(period: re.Match[str]) -> str:
+    """Return the first of two years in a row, as "2020-21" is written "2020/2021" as
+    well; all else as it is: "2024-05" is a month.
+    """
+    first, second = period.groups()
+    is_of_two_years = (int(first) + 1) % 100 == int(second)
+    return first if is_of_two_years else period[0]
 
 
 def lacks_number(question: Reading, text: str) -> bool:

@@ -10,7 +10,9 @@ however far its heading is.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -32,6 +34,7 @@ from ..questions.reading import NAME, OF_ANY_QUESTION, leave_out, tidy
 from ..questions.telling_words import asking_part
 from .coverage import NUMBER_PATTERN, has_all, lacks_number
 from .features import JUDGED_HITS, sentences_of_years
+from .other_words import in_other_words
 from .weights import read_weight
 
 Verdict = Literal["answers", "closest", "nothing"]
@@ -209,16 +212,40 @@ class Judge:
                 # It is near by a few equal words: only these count.
                 is_same = language_of(hits[0].chunk.text) == language
                 is_near = is_same and 1 - loss(hits) >= ANSWERS
-                is_near = is_near and bool(self._told_positions(question, needed, hits))
+                if is_near and hits[0].heading_score is None:
+                    said = next(self._said(question, needed, names, hits))
+                    is_near = bool(self._told_positions(question, needed, hits, said))
             return "answers" if is_near else "closest"
         of_all = loss(hits)
         if of_all and closeness - of_all < CLOSEST:
             without_names = partial(self._loss, question, needed, set(), is_advice)
             return _verdict_in_doubt(question, hits, closeness, of_all, without_names)
-        for position in self._told_positions(question, needed, hits):
-            if closeness - loss(hits[position : position + 1]) >= ANSWERS:
-                return "answers"
+        if self._answers(question, needed, names, hits, closeness, loss):
+            return "answers"
         return "closest"
+
+    def _answers(
+        self,
+        question: Reading,
+        needed: set[str],
+        names: set[str],
+        hits: Sequence[SearchHit],
+        closeness: float,
+        loss: Callable[..., float],
+    ) -> bool:
+        """Return whether one of the hits that are quoted is near enough, less the loss
+        of what it does not say.
+        """
+        if hits[0].heading_score is not None:
+            # Where headings name figures they say what a passage tells, in words of
+            # their own, and the first one is judged alone.
+            return closeness - loss(hits[:1]) >= ANSWERS
+        for said in self._said(question, needed, names, hits):
+            for position in self._told_positions(question, needed, hits, said):
+                hit = hits[position : position + 1]
+                if closeness - loss(hit, said[position]) >= ANSWERS:
+                    return True
+        return False
 
     def _verdict_of_far(self, question: Reading, hits: Sequence[SearchHit]) -> Verdict:
         """Return how well hits that are near to nothing answer a question: whoever
@@ -249,28 +276,63 @@ class Judge:
                 return True
         return False
 
+    def _said(
+        self,
+        question: Reading,
+        needed: set[str],
+        names: set[str],
+        hits: Sequence[SearchHit],
+    ) -> Iterator[Sequence[set[str]]]:
+        """Yield which terms the hits that are quoted say besides their own words: first
+        the names of a question that their document has elsewhere, as no passage repeats
+        whose handbook it is of. Then also the words that they have others for, which
+        takes an inference a word.
+        """
+        terms = analyzer_for(question.text, self.language).terms
+        of_document = defaultdict[str, set[str]](set)
+        for hit in hits:
+            of_document[hit.chunk.document_id].update(terms(hit.chunk.search_text))
+        quoted = hits[:QUOTED]
+        said = [names & of_document[hit.chunk.document_id] for hit in quoted]
+        yield said
+        if not self.embedder.local:
+            return
+        words: dict[str, str] = {}
+        for word in _WORD.findall(question.text):
+            words.update(dict.fromkeys(needed.intersection(terms(word)), word))
+        for hit, besides in zip(quoted, said, strict=True):
+            present = besides.union(terms(hit.chunk.search_text))
+            text = f"{hit.chunk.section}\n{hit.chunk.text}"
+            missing = {term: words[term] for term in words if term not in present}
+            besides.update(in_other_words(missing, text, self.embedder))
+        yield said
+
     def _told_positions(
-        self, question: Reading, needed: set[str], hits: Sequence[SearchHit]
+        self,
+        question: Reading,
+        needed: set[str],
+        hits: Sequence[SearchHit],
+        said: Sequence[set[str]],
     ) -> list[int]:
         """Return which of the hits that are quoted whole, of the report of the first
         one, have enough of the question's words, weighed by how few of the hits have
-        them. Where headings name figures they say what a passage tells, in words of
-        their own, and the first one is judged alone.
+        them. ``said``: what these say besides their own words.
         """
-        if hits[0].heading_score is not None:
-            return [0]
         terms = analyzer_for(question.text, self.language).terms
-        texts = [terms(hit.chunk.search_text) for hit in hits]
-        # The question is a text that has all of its words.
-        whole, *told = word_scores(needed, [needed, *texts])
+        texts = [set(terms(hit.chunk.search_text)) for hit in hits]
         document = hits[0].chunk.document_id
-        return [
-            position
-            for position, hit in enumerate(hits[:QUOTED])
-            if hit.chunk.document_id == document
-            and told[position] >= TOLD * whole
-            and not lacks_number(question, hit.chunk.text)
-        ]
+        positions = []
+        for position, besides in enumerate(said):
+            chunk = hits[position].chunk
+            if chunk.document_id != document or lacks_number(question, chunk.text):
+                continue
+            counted = [*texts]
+            counted[position] = texts[position] | besides
+            # The question is a text that has all of its words.
+            whole, *told = word_scores(needed, [needed, *counted])
+            if told[position] >= TOLD * whole:
+                positions.append(position)
+        return positions
 
     def _is_advice(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
         """Return whether a question asks for an opinion that no report gives. A duty
@@ -294,8 +356,11 @@ class Judge:
         names: set[str],
         is_advice: bool,
         hits: Sequence[SearchHit],
+        said: AbstractSet[str] = frozenset(),
     ) -> float:
-        """Return what the doubts about these hits take from the closeness."""
+        """Return what the doubts about these hits take from the closeness. ``said``:
+        terms that they say besides their words.
+        """
         terms_of = analyzer_for(question.text, self.language).terms
         years = YEAR_PATTERN.findall(question.text)
         headings = set[str]()
@@ -309,7 +374,7 @@ class Judge:
         for entry in self.glossary():
             if entry.heading in headings:  # which its terms and phrases say, too
                 texts += [entry.term, *entry.other_words]
-        terms = set[str]().union(*map(terms_of, texts))
+        terms = set(said).union(*map(terms_of, texts))
         loss = DOUBT * ((not names <= terms) + is_advice)
         if not (missing := needed - terms):
             return loss

@@ -42,6 +42,13 @@ def test_a_year_that_no_passage_has_is_named_and_one_digit_is_not() -> None:
     assert missing_numbers(question, texts) == ["2019", "1200"]
 
 
+def test_the_end_of_a_period_of_two_years_need_not_be_written_alike() -> None:
+    report = ["Annual report 2020 - 2021"]
+    assert missing_numbers(read("Who was treasurer in 2020-21?"), report) == []
+    assert missing_numbers(read("Who came in 2020-05?"), report) == ["05"]
+    assert missing_numbers(read("Who was treasurer in 2021?"), report) == []
+
+
 def test_how_many_is_answered_by_a_number_and_no_name_is_one() -> None:
     text = "Benches near gate P2 were painted by the council of Lower Marsh."
     chunk = Chunk("a", "d", "r.md", "Rules", text, section="Benches")

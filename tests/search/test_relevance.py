@@ -30,7 +30,10 @@ def judge(
     language: str = "english",
 ) -> Judge:
     embedder: Any = SimpleNamespace(
-        multilingual=multilingual, local=local, embed_query=EMBEDDER.embed_query
+        multilingual=multilingual,
+        local=local,
+        embed_query=EMBEDDER.embed_query,
+        embed_documents=EMBEDDER.embed_documents,
     )
     return Judge(bounds, embedder, language, lambda: [ENTRY])
 
@@ -148,6 +151,44 @@ def test_the_second_passage_that_is_quoted_answers_as_well() -> None:
     elsewhere = replace(other.chunk, document_id="e")
     found = [replace(other, chunk=elsewhere), right]
     assert judge().verdict(question, found) == "closest"
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict"),
+    [
+        ("Who may keep cats at Tern Bridge Hall by day?", "answers"),
+        ("Who may keep cats at Palm Street Hall by day?", "closest"),
+    ],
+)
+def test_a_name_that_its_document_has_elsewhere_is_not_missing_in_a_passage(
+    question: str, verdict: str
+) -> None:
+    rules = house_rules(0.8)[0].chunk
+    head = replace(rules, id="c", text="House rules of Tern Bridge Hall.", section="")
+    pets = replace(rules, text="Tenants may keep cats, by day.", section="Pets")
+    found = [SearchHit(pets, score=0.8), SearchHit(head, score=0.7)]
+    assert judge().verdict(read(question), found) == verdict
+    elsewhere = SearchHit(replace(head, document_id="e"), score=0.7)
+    assert judge().verdict(read(question), [found[0], elsewhere]) != "answers"
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict"),
+    [
+        ("When did the meeting start?", "answers"),
+        ("When did the meeting vote?", "closest"),
+    ],
+)
+def test_a_word_that_a_passage_says_in_another_is_not_missing(
+    question: str, verdict: str
+) -> None:
+    chunk = replace(
+        house_rules()[0].chunk, text="The club commenced at 7:55.", section="Opening"
+    )
+    meeting = replace(chunk, id="b", text="The meeting was short.", section="End")
+    found = [SearchHit(chunk, score=0.8), SearchHit(meeting, score=0.6)]
+    assert judge().verdict(read(question), found) == verdict
+    assert judge(local=False).verdict(read(question), found) == "closest"
 
 
 @pytest.mark.parametrize(("heading", "verdict"), [(None, "closest"), (0.7, "nothing")])

@@ -8,8 +8,8 @@ weighs headings and editions.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -38,10 +38,14 @@ MIN_NEARNESS, SURE_HEADING = 0.7, 0.78
 """How near a heading has to be, as a share of how near the first one is, where that is
 surely asked for: what is further away answers something else.
 """
+MAX_ROW_CHARACTERS = MAX_CHARACTERS // 4
+"""Characters of a table's row. Of a longer one the cells that are asked are quoted."""
+LEFT_OUT = "…"
 HEADER = "Quoted from the reports:"
 NEW_LINE = " · "
 """Between two lines of a quotation: an answer has each quotation on one line."""
 _WRAPPED = re.compile(r"[\w,;&]$")
+Terms = Callable[[str], Sequence[str]]
 
 
 @dataclass(slots=True)
@@ -143,7 +147,30 @@ class ExtractiveChatModel:
                 beside.begin_with(passage, names)
             seen.add(key)
             chosen.append(quotation)
-        return chosen
+        return self._without_other_rows(question, chosen)
+
+    def _without_other_rows(
+        self, question: str, quotations: list[Quotation]
+    ) -> list[Quotation]:
+        """Return the first quotation, a row of a table, alone where no other one has as
+        much of the question, or as much in its name where it is a row, too: whoever
+        asks for one cell needs no other row.
+        """
+        if not quotations or not _is_row(quotations[0].text):
+            return quotations
+        if asks_for_prose(question):
+            return quotations
+        terms = analyzer_for(question, self._language).terms
+        asked = terms(question)
+        names = word_scores(asked, [terms(one.where) for one in quotations])
+        texts = [terms(f"{one.where} {one.text}") for one in quotations]
+        scores = word_scores(asked, texts)
+        for place in range(1, len(quotations)):
+            is_row = _is_row(quotations[place].text)
+            is_named = is_row and names[place] >= names[0]
+            if scores[place] > scores[0] or (scores[place] == scores[0] and is_named):
+                return quotations
+        return quotations[:1]
 
     def _quotation(
         self, question: str, passage: Passage, lines: Sequence[Statement]
@@ -157,13 +184,21 @@ class ExtractiveChatModel:
         best = int(scores.argmax())
         is_sure = np.count_nonzero(scores == scores[best]) == 1
         run = _around(lines, best)
-        if passage.hit.chunk.statements is not None and is_sure:
+        is_table = passage.hit.chunk.statements is not None or _is_row(lines[best].text)
+        if is_table and is_sure:
             # The row of a table that is asked for, not the table.
             run = [line for line in run if line.line == lines[best].line]
         answer = None
         if len(run) > 1 and is_sure:
             answer = lines[best]
-        return quotation_of(passage, run, answer)
+        quotation = quotation_of(passage, run, answer)
+        if len(quotation.text) > MAX_ROW_CHARACTERS and _is_row(quotation.text):
+            return replace(
+                quotation,
+                text=_cells(quotation.text, terms(question), terms),
+                answer="",
+            )
+        return quotation
 
 
 def _around(lines: Sequence[Statement], best: int) -> list[Statement]:
@@ -189,6 +224,38 @@ def _around(lines: Sequence[Statement], best: int) -> list[Statement]:
             first -= 1
             length += len(lines[first].text) + 1
     return list(lines[first : last + 1])
+
+
+def _is_row(text: str) -> bool:
+    """Return whether a text is a row of a table: short cells with the heads of their
+    columns.
+    """
+    first, *cells = text.split("; ")
+    if not cells or ": " not in first:
+        return False
+    if len(cells) == 1 and ": " not in cells[0]:
+        # "Present: the chair; the clerk"
+        return False
+    return max(len(first), *map(len, cells)) <= MAX_ROW_CHARACTERS // 2
+
+
+def _cells(row: str, asked: Sequence[str], terms: Terms) -> str:
+    """Return of a long row the first cell, which names it, and those with words that
+    are asked, in their order. All of it where no column is named: its answer may be in
+    any cell.
+    """
+    first, *cells = row.split("; ")
+    shown = [first]
+    is_named = False
+    for cell in cells:
+        if set(asked).isdisjoint(terms(cell)):
+            if shown[-1] != LEFT_OUT:
+                shown.append(LEFT_OUT)
+            continue
+        column, _, _ = cell.partition(": ")
+        is_named |= not set(asked).isdisjoint(terms(column))
+        shown.append(cell)
+    return "; ".join(shown) if is_named else row
 
 
 def _cosine(passage: Passage) -> float:

@@ -174,6 +174,71 @@ def test_of_the_rows_of_one_table_those_come_first_that_have_the_names_asked() -
     assert found[0] == ("Country: Sweden; imported: 3", 3)
 
 
+def staff(*rows: str) -> list[Passage]:
+    return [passage(number, row) for number, row in enumerate(rows, 1)]
+
+
+INES = "Name: Ines; Post: Curator; Extension: 221; Reports to: Murdo"
+MURDO = "Name: Murdo; Post: Director; Extension: 201; Reports to: Ines"
+
+
+@pytest.mark.parametrize(
+    ("question", "numbers"),
+    [
+        ("Which extension has Ines the curator?", {1}),
+        # Both rows have as much of the question.
+        ("Which extension has Ines?", {1, 2}),
+        ("Why has Ines the curator an extension?", {1, 2}),
+    ],
+)
+def test_whoever_asks_for_one_cell_gets_its_row_and_no_other(
+    question: str, numbers: set[int]
+) -> None:
+    found = quotes(answer(prompt(question, *staff(INES, MURDO))))
+    assert {number for _, number in found} == numbers
+
+
+MEASURED = (
+    "Station: Lae Beach; Alkalinity: 1.3; Chlorophyll: 4.12; Chloride: 11.17; "
+    "Colour of the water: 72.67; Conductivity: 22.82; Phosphorus: 11.36; "
+    "Transparency without the view scope: 2.88; Transparency with the view scope: "
+    "3.65; Turbidity in nephelometric units: 0.9; Acidity: 5.73; Bacteria counted in "
+    "100 millilitres: 10.6"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "pieces"),
+    [
+        ("How much chloride has Lae Beach?", ["Station: Lae Beach; ", "; Chloride: "]),
+        ("How many bacteria at Lae Beach?", ["Station: Lae Beach; ", "; Bacteria "]),
+    ],
+)
+def test_of_a_long_row_the_name_and_the_cells_asked_are_quoted(
+    question: str, pieces: list[str]
+) -> None:
+    found = quotes(answer(prompt(question, *staff(MEASURED))))
+    shown = " … ".join(piece for piece, _ in found)
+    assert all(piece.strip() in shown for piece in pieces)
+    assert "Alkalinity" not in shown
+    assert len(shown) < 200
+
+
+def test_a_long_row_without_a_column_that_is_asked_is_quoted_whole() -> None:
+    found = quotes(answer(prompt("What lives at Lae Beach?", *staff(MEASURED))))
+    assert [piece for piece, _ in found] == [MEASURED]
+
+
+def test_a_line_of_a_table_is_quoted_without_the_others() -> None:
+    table = passage(
+        1,
+        "Grants › Education: 500; -; 500\nGrants › Tanzania: 1,919; -; 1,919\n"
+        "Fees › Bank: 35; -; 35",
+    )
+    found = quotes(answer(prompt("What was the grant for Tanzania?", table)))
+    assert [piece for piece, _ in found] == ["Grants › Tanzania: 1,919; -; 1,919"]
+
+
 def test_what_two_editions_say_in_the_same_words_is_quoted_once() -> None:
     twins = [
         passage(n, "It had 52 million people.", section="Population") for n in (1, 2)
