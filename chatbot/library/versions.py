@@ -191,6 +191,7 @@ class VersionWriter:
                 differences = self._differences(former, chunks, control)
                 counts = heading_counts(chunks, figures.headings())
                 shown = replace(shown, heading_counts=counts)
+                figures = self.figures.store_ahead(figures)
                 # From this step on questions see the new version; then the old one is
                 # removed.
                 if old is not None and replaces:
@@ -291,11 +292,12 @@ class VersionWriter:
         try:
             self._retire(shown.id, control, kept)
             self.store.delete_document(shown.id, keep=kept)
-            with self.documents.changes.of([shown.id], CATALOG, FIGURES):
-                if former is not None:
-                    self.figures.record_changes(shown.id, former.version, shown.version)
-                self.figures.remove(shown.id, keep=[shown.version])
-                self.documents.replace(shown, registered, is_update=False)
+            # In this order, none of them in one change: until the last step the report
+            # says that there is something to clean up.
+            if former is not None:
+                self.figures.record_changes(shown.id, former.version, shown.version)
+            self.figures.remove(shown.id, keep=[shown.version])
+            self.documents.replace(shown, registered, is_update=False)
         except errors.DependencyError as error:
             log.warning(
                 "The previous version of %s is removed later: %s",
@@ -695,14 +697,18 @@ class VersionWriter:
         current: DocumentRecord | None = record
         while current is not None and current.status == "ready":
             hidden = replace(current, status="deleted", deletion=deletion, writer=token)
+            is_hidden = False
             with (
                 changes.work(token),
                 changes.of([record.id], PASSAGES, CATALOG, FIGURES, GLOSSARY),
             ):
                 if self.documents.replace(hidden, current, is_update=False):
+                    is_hidden = True
                     self.glossary.put(record.id, (), replace_all=True)
-                    self.figures.remove(record.id)
-                    return
+                    retired = self.figures.retire(record.id)
+            if is_hidden:
+                self.figures.sweep(record.id, retired)
+                return
             # A worker goes on with an upload of it.
             current = self.documents.registered(record.id)
         raise errors.ConflictError(
@@ -726,6 +732,7 @@ class VersionWriter:
         chunks.sort(key=lambda chunk: chunk.ordinal)
         read_chunks = read_figures(chunks, self.read_texts, record.name)
         figures = self.figures.of_version(record.id, record.version, read_chunks)
+        figures = self.figures.store_ahead(figures)
         shown = replace(record, status="ready", deletion=None, writer=new_token())
         changes = self.documents.changes
         with (
@@ -788,6 +795,7 @@ class VersionWriter:
         deletion that its row names.
         """
         passages = self.store.delete_document(document_id)
+        self.figures.remove(document_id)
         with self.documents.changes.of(
             [document_id], CATALOG, FIGURES, GLOSSARY, frees_space=True
         ):

@@ -2,12 +2,16 @@
 writing.
 """
 
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chatbot.app.services import Services
+from chatbot.database.repositories.caches import refresh
 from chatbot.database.repositories.figures import FigureRepository
 from chatbot.domain import Scope
 from chatbot.domain.errors import DatabaseError
@@ -22,7 +26,8 @@ from tests.library.helpers import (
 )
 from tests.rows import outside
 
-KILL = "chatbot.database.repositories.figures.FigureRepository"
+MODULE = "chatbot.database.repositories.figures"
+KILL = f"{MODULE}.FigureRepository"
 
 
 def report(**figures: str) -> str:
@@ -206,3 +211,144 @@ def owner(services: Services) -> str:
 def let_lease_end(services: Services) -> None:
     meta = services.storage.database["meta"]
     meta.update_one({"_id": f"lease:document:{REPORT_ID}"}, {"$set": {"until": 0.0}})
+
+
+class TestManyFigures:
+    """A wide table has so many figures that others would wait for seconds while all of
+    them are written, or removed, in one transaction.
+    """
+
+    ROWS = 12
+
+    @pytest.fixture(autouse=True)
+    def few_rows_each_turn(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(f"{MODULE}.MAX_ROWS_PER_WRITE", 5)
+
+    @pytest.fixture
+    def library(self, services: Services, tmp_path: Path) -> Services:
+        ingest(services, write(tmp_path, self.table("old")))
+        return services
+
+    def table(self, value: str) -> str:
+        digit = len(value)
+        return report(
+            **{f"size_{row}": f"{digit}{row}% (2021)" for row in range(self.ROWS)}
+        )
+
+    def at_each_turn(
+        self, services: Services, monkeypatch: pytest.MonkeyPatch
+    ) -> list[object]:
+        """Let another connection write between two turns, as another process does, and
+        note what readers see.
+        """
+        seen: list[object] = []
+        path = services.settings.data_dir / "report-chat.sqlite"
+
+        def other(seconds: float) -> None:
+            with closing(sqlite3.connect(path, timeout=0)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+            seen.append(self.shown(services))
+
+        monkeypatch.setattr(f"{MODULE}.time.sleep", other)
+        return seen
+
+    def shown(self, services: Services) -> object:
+        refresh(services.storage.database)
+        figures = services.storage.figures
+        return (
+            sorted(stated(services)),
+            figures.page(Scope(), year=2021, limit=1).total,
+            sorted(figures.indicators(Scope())),
+            sorted(figures.reports(Scope())),
+        )
+
+    def test_others_write_between_and_see_one_version(
+        self, library: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = self.shown(library)
+        seen = self.at_each_turn(library, monkeypatch)
+        ingest(library, write(tmp_path, self.table("later")))
+        after = self.shown(library)
+        turns = len(seen) // 2
+        assert turns == 3
+        assert seen == [before] * turns + [after] * turns
+        assert len(changes(library)) == self.ROWS
+        assert rows_and_versions(library) == (self.ROWS, 1)
+
+    def test_a_deletion_hides_all_at_once(
+        self, library: Services, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = self.shown(library)
+        seen = self.at_each_turn(library, monkeypatch)
+        library.ingesting.delete_document(record_of(library))
+        assert seen == [([], 0, [], [])] * 3
+        assert rows_and_versions(library) == (0, 0)
+        library.ingesting.service.restore(REPORT_ID)
+        assert seen[3:] == [([], 0, [], [])] * 3
+        assert self.shown(library) == before
+
+    @pytest.mark.parametrize("turn", range(1, 7))
+    def test_a_kill_between_two_turns_leaves_one_version(
+        self,
+        library: Services,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        turn: int,
+    ) -> None:
+        before = self.shown(library)
+        path = write(tmp_path, self.table("later"))
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{MODULE}.time.sleep", killed_at(turn))
+            with pytest.raises(KilledError):
+                ingest(library, path)
+        let_lease_end(library)
+        is_new = turn > 3
+        assert (self.shown(library) == before) != is_new
+        library.ingesting.clear_up()
+        assert (self.shown(library) == before) != is_new
+        assert rows_and_versions(library) == (self.ROWS, 1)
+        ingest(library, path)
+        assert len(changes(library)) == self.ROWS
+        assert (rows_and_versions(library), missing(library)) == ((self.ROWS, 1), 0)
+
+    def test_a_kill_while_a_report_goes_into_the_bin_leaves_no_figures(
+        self, library: Services, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{MODULE}.time.sleep", killed_at(2))
+            with pytest.raises(KilledError):
+                library.ingesting.delete_document(record_of(library))
+        assert self.shown(library) == ([], 0, [], [])
+        library.ingesting.clear_up()
+        assert rows_and_versions(library) == (0, 0)
+
+    def test_a_removal_that_another_work_overtook_removes_nothing(
+        self, library: Services, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A report is restored while another process still removes its figures."""
+        before = self.shown(library)
+        record = record_of(library)
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{KILL}.sweep", lambda *arguments: None)
+            library.ingesting.delete_document(record)
+        row = library.storage.database["figure_versions"].find_one({})
+        assert row is not None
+        library.ingesting.service.restore(REPORT_ID)
+        library.storage.figures.sweep(REPORT_ID, row["incomplete"])
+        assert self.shown(library) == before
+
+
+def killed_at(turn: int) -> Callable[[float], None]:
+    turns = iter(range(1, turn + 1))
+
+    def pause(seconds: float) -> None:
+        if next(turns) == turn:
+            raise KilledError
+
+    return pause
+
+
+def rows_and_versions(services: Services) -> tuple[int, int]:
+    database = services.storage.database
+    return database["figures"].count({}), database["figure_versions"].count({})

@@ -104,7 +104,7 @@ def test_every_step_of_a_replacement_shows_one_version(
 
     monkeypatch.setattr(Changes, "of", then_ask)
     ingest(services, new)
-    assert len(seen) == 5 + 1 + 3
+    assert len(seen) == 5 + 1 + 4
     switch = seen.index(NEW)
     assert seen == [OLD] * switch + [NEW] * (len(seen) - switch)
     assert switch == 6, (

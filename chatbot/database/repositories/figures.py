@@ -9,6 +9,7 @@ has none, so no list shows it twice.
 import base64
 import hashlib
 import json
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -32,7 +33,15 @@ from ...domain.figures import (
 from ...domain.scope import NO_VALUE
 from ...domain.tables import Stated
 from ...language.reported_figures import named_statements
-from ..changes import CATALOG, FIGURES, GLOSSARY, PASSAGES, KeptUntilWritten
+from ..changes import (
+    CATALOG,
+    FIGURES,
+    GLOSSARY,
+    PASSAGES,
+    Change,
+    KeptUntilWritten,
+    new_token,
+)
 from ..core import Database, Json
 from ..rows import from_row, now
 from .caches import keep
@@ -43,8 +52,15 @@ READING = 3
 """Raise it when figures are read differently: then those of every report are read
 again.
 """
-MAX_ROWS_PER_WRITE = 1_000
-"""Some 400 KB: far below what a server takes at once, in far less than a time limit."""
+MAX_ROWS_PER_WRITE = 2_000
+"""Some 800 KB: far below what a server takes at once, in far less than a time limit;
+other writers of the embedded file wait for 0.1 s.
+"""
+INCOMPLETE = "incomplete"
+"""The field of a version in `figure_versions` whose rows are being written or removed:
+the token of the work. Its rows count nowhere.
+"""
+COMPLETE: Json = {INCOMPLETE: {"$exists": False}}
 FOLLOWED = "followed"
 """The row with the position up to which rows of other programs are read."""
 SEPARATOR = "\x1f"
@@ -85,6 +101,8 @@ class VersionFigures:
     rows: Sequence[Json]
     summary: Json
     """Fields of the version's row in `figure_versions`."""
+    token: str = ""
+    """Of the work that has stored the rows already (`store_ahead`)."""
 
     def headings(self) -> set[tuple[str, str]]:
         """Return the passage and the heading of each figure."""
@@ -239,7 +257,7 @@ class FigureReader:
         def count() -> int:
             narrowed = year is not None or prefix
             if narrowed or self._written.find_one({"listed": -1}, {"_id": 1}):
-                return self._rows.count(listed)
+                return self._rows.count(self._of_complete_versions(listed))
             # All figures of a scope: their versions have counted them.
             counted = {**conditions, "listed": {"$exists": True}}
             versions = self._visible(self._written.find(counted))
@@ -294,7 +312,8 @@ class FigureReader:
         condition = self._filter(allowed)
 
         def read() -> Collection[str]:
-            return frozenset(self._rows.distinct("document_id", condition))
+            complete = self._of_complete_versions(condition)
+            return frozenset(self._rows.distinct("document_id", complete))
 
         return self._remember({"reports": condition}, read)
 
@@ -309,7 +328,8 @@ class FigureReader:
 
         def read() -> Indicators:
             subjects: defaultdict[str, Counter[str]] = defaultdict(Counter)
-            for series in sorted(self._rows.distinct("series", condition)):
+            complete = self._of_complete_versions(condition)
+            for series in sorted(self._rows.distinct("series", complete)):
                 heading, label, _ = series.split(SEPARATOR)
                 if heading:
                     subjects[heading][label] += 1
@@ -350,6 +370,17 @@ class FigureReader:
         elif ids:
             conditions["document_id"] = ids[0]
         return conditions
+
+    def _of_complete_versions(self, condition: Json) -> Json:
+        """Return the condition on rows without those of versions that are being written
+        or removed.
+        """
+        conditions = [condition]
+        for row in self._written.find({INCOMPLETE: {"$exists": True}}):
+            other_report = {"document_id": {"$ne": row["document_id"]}}
+            other_version = {"version": {"$ne": row["version"]}}
+            conditions.append({"$or": [other_report, other_version]})
+        return {"$and": conditions}
 
     def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
         visible = self._visible_versions()
@@ -432,27 +463,55 @@ class FigureRepository(FigureReader):
                 listed += 1
         return {"listed": listed, **dict(zip(names, common, strict=True))}
 
+    def store_ahead(self, figures: VersionFigures) -> VersionFigures:
+        """Store the rows of a version that no reader sees yet, and let others write to
+        the embedded file in between; return what `put` then makes count. Few rows, and
+        those of a version that is visible or complete, are left to `put`. Raises
+        DatabaseError.
+        """
+        rows = _in_order_of_indexes(figures.rows)
+        if not self._database.embedded or len(rows) <= MAX_ROWS_PER_WRITE:
+            return figures
+        visible = self._visible_versions()
+        if visible.shows_version(figures.document_id, figures.version):
+            return figures
+        marker = _marker(figures.document_id, figures.version)
+        token = new_token()
+        with self._changes.of([figures.document_id], FIGURES) as change:
+            if self._written.find_one({"_id": marker, **COMPLETE}) is not None:
+                return figures
+            change["figure_versions"].update_one(
+                {"_id": marker},
+                {"$set": {INCOMPLETE: token}, "$setOnInsert": _first_fields(figures)},
+                upsert=True,
+            )
+
+        def store(change: Change, rows: Sequence[Json]) -> None:
+            change["figures"].replace_many(rows)
+
+        if not self._take_turns(marker, token, rows, store):
+            return figures
+        return replace(figures, token=token)
+
     def put(self, figures: VersionFigures) -> None:
         """Store the figures of a version. Raises DatabaseError."""
         document_id = figures.document_id
-        # In the order of most indexes, whose pages are then written once.
-        rows = sorted(figures.rows, key=lambda row: row.get("place", ""))
-        first_fields = {
-            "document_id": document_id,
-            "version": figures.version,
-            # The time of the first writing says later which of two versions is the
-            # older one.
-            "at": now("microseconds"),
-        }
+        marker = _marker(document_id, figures.version)
         with self._changes.of([document_id], FIGURES) as change:
             stored = change["figures"]
             if not figures.version:
                 stored.delete_many({"document_id": document_id})
-            for start in range(0, len(rows), MAX_ROWS_PER_WRITE):
-                stored.replace_many(rows[start : start + MAX_ROWS_PER_WRITE])
+            if not self._belongs_to(figures.token, marker):
+                rows = _in_order_of_indexes(figures.rows)
+                for start in range(0, len(rows), MAX_ROWS_PER_WRITE):
+                    stored.replace_many(rows[start : start + MAX_ROWS_PER_WRITE])
             change["figure_versions"].update_one(
-                {"_id": _marker(document_id, figures.version)},
-                {"$set": figures.summary, "$setOnInsert": first_fields},
+                {"_id": marker},
+                {
+                    "$set": figures.summary,
+                    "$setOnInsert": _first_fields(figures),
+                    "$unset": {INCOMPLETE: ""},
+                },
                 upsert=True,
             )
 
@@ -460,10 +519,78 @@ class FigureRepository(FigureReader):
         """Remove the figures of a report, but for those of the versions in ``keep``.
         Raises DatabaseError.
         """
+        self.sweep(document_id, self.retire(document_id, keep=keep))
+
+    def retire(self, document_id: str, *, keep: Collection[str] = ()) -> str:
+        """Let the figures that `remove` removes count nowhere from now on, as part of a
+        change that hides them. Return a token for `sweep`, "" if nothing is left to
+        remove. Raises DatabaseError.
+        """
         gone = {"document_id": document_id, "version": {"$nin": sorted(keep)}}
         with self._changes.of([document_id], FIGURES, frees_space=True) as change:
-            change["figure_versions"].delete_many(gone)
+            versions = change["figure_versions"]
+            if self._database.embedded and self._rows.count(gone) > MAX_ROWS_PER_WRITE:
+                token = new_token()
+                if versions.update_many(gone, {"$set": {INCOMPLETE: token}}):
+                    return token
+            versions.delete_many(gone)
             change["figures"].delete_many(gone)
+        return ""
+
+    def sweep(self, document_id: str, token: str) -> None:
+        """Remove what `retire` has left, and let others write to the file in between.
+        Raises DatabaseError.
+        """
+        if not token:
+            return
+        retired = {"document_id": document_id, INCOMPLETE: token}
+        for row in list(self._written.find(retired)):
+            self._remove_rows(row, token)
+
+    def _remove_rows(self, version: Json, token: str) -> None:
+        """Remove the rows of a retired version, and then the version."""
+        of_version = {name: version[name] for name in ("document_id", "version")}
+        found = self._rows.find(of_version, {"_id": 1}, sort=[("place", 1)])
+
+        def remove(change: Change, rows: Sequence[Json]) -> None:
+            ids = [row["_id"] for row in rows]
+            change["figures"].delete_many({"_id": {"$in": ids}})
+
+        if self._take_turns(version["_id"], token, list(found), remove):
+            with self._changes.of([version["document_id"]], FIGURES) as change:
+                change["figure_versions"].delete_many(
+                    {"_id": version["_id"], INCOMPLETE: token}
+                )
+
+    def _take_turns(
+        self,
+        marker: str,
+        token: str,
+        rows: Sequence[Json],
+        write: Callable[[Change, Sequence[Json]], None],
+    ) -> bool:
+        """Write rows of an incomplete version, a few in each transaction. Return False
+        once it belongs to other work, or is gone.
+        """
+        for start in range(0, len(rows), MAX_ROWS_PER_WRITE):
+            # No reader shows these rows, so that there is nothing to announce.
+            with (
+                self._database.transaction(),
+                self._changes.unannounced(FIGURES) as change,
+            ):
+                if not self._belongs_to(token, marker):
+                    return False
+                write(change, rows[start : start + MAX_ROWS_PER_WRITE])
+            time.sleep(0.01)  # other processes look a few times a second
+        return True
+
+    def _belongs_to(self, token: str, marker: str) -> bool:
+        """Return whether a version is incomplete and belongs to the work with this
+        token.
+        """
+        if not token:
+            return False
+        return self._written.find_one({"_id": marker, INCOMPLETE: token}) is not None
 
     def forget(self, document_id: str) -> None:
         """Remove the figures of a report that is deleted, and what its versions stated
@@ -493,7 +620,9 @@ class FigureRepository(FigureReader):
         """
         written = {
             row["_id"]: row.get("of_rows")
-            for row in self._written.find({"reading": READING}, {"of_rows": 1})
+            for row in self._written.find(
+                {"reading": READING, **COMPLETE}, {"of_rows": 1}
+            )
         }
         ready = [record for record in records if record.status == "ready"]
         changed: frozenset[str] | None = frozenset()
@@ -535,7 +664,7 @@ class FigureRepository(FigureReader):
         """
         old_marker = _marker(document_id, old)
         new_marker = _marker(document_id, new)
-        condition = {"_id": {"$in": [old_marker, new_marker]}}
+        condition = {"_id": {"$in": [old_marker, new_marker]}, **COMPLETE}
         written = {row["_id"]: row["at"] for row in self._written.find(condition)}
         if old_marker not in written:
             return
@@ -690,6 +819,21 @@ def _changed(
         statement = (*key[1:], old_text or new_text)
         if has_both or statement not in moved:
             yield key, old_text, new_text
+
+
+def _in_order_of_indexes(rows: Iterable[Json]) -> list[Json]:
+    """Sort rows as most indexes do, whose pages are then written once."""
+    return sorted(rows, key=lambda row: row.get("place", ""))
+
+
+def _first_fields(figures: VersionFigures) -> Json:
+    """Return what the first writing of a version notes."""
+    return {
+        "document_id": figures.document_id,
+        "version": figures.version,
+        # Says later which of two versions is the older one.
+        "at": now("microseconds"),
+    }
 
 
 def _marker(document_id: str, version: str) -> str:
