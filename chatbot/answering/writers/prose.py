@@ -17,7 +17,7 @@ from ...domain.errors import (
 )
 from ...domain.protocols import Quoter
 from ...language.markdown import escape_markdown, quotation_item
-from ...models.chat.extractive import HEADER
+from ...models.chat.extractive import HEADER, MAX_QUOTATIONS
 from ...models.replies.ending import Ending, EndingFilter, split_ending
 from ...models.replies.stream import Reply, completion
 from ...questions.operations import unmet_words
@@ -97,6 +97,9 @@ class Prose:
         """Return the words of the question that quotations do not use."""
         cited = cited_numbers(quotes)
         hits = [one.hit for one in context.passages if one.number in cited]
+        if len(hits) == 1 and hits[0].chunk.statements is not None:
+            # A row is quoted alone; what its table is about stands around it.
+            hits += _of_same_document(hits[0], context)
         chunks = [hit.chunk for hit in hits]
         unused = UnusedWords(turn.judge).of_passages(turn.reading, chunks)
         texts: list[str] = []
@@ -389,6 +392,17 @@ class Prose:
     def _quote_instead(self, turn: Turn, why: str, context: Context) -> Written:
         """Quote in place of the model, and say why."""
         return self._quote(turn, context, f"{why} {turn.say(INSTEAD)}")
+
+
+def _of_same_document(hit: SearchHit, context: Context) -> list[SearchHit]:
+    """Return the other of the first passages that are of the document of a hit."""
+    first = [passage.hit for passage in context.passages[:MAX_QUOTATIONS]]
+    document = hit.chunk.document_id
+    return [
+        other
+        for other in first
+        if other.chunk.document_id == document and other.chunk.id != hit.chunk.id
+    ]
 
 
 def unused_line(turn: Turn, words: Sequence[str]) -> str:

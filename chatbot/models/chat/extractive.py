@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...config.settings import Settings
-from ...domain import Delta, Passage, Prompt, Quotation, Usage
+from ...domain import Chunk, Delta, Passage, Prompt, Quotation, Usage
 from ...domain.documents import SECTION_SEPARATOR, word_scores
 from ...domain.request import RequestContext
 from ...language.detection import analyzer_for
@@ -147,18 +147,22 @@ class ExtractiveChatModel:
                 beside.begin_with(passage, names)
             seen.add(key)
             chosen.append(quotation)
-        return self._without_other_rows(question, chosen)
+        return self._without_other_rows(question, chosen, passages)
 
     def _without_other_rows(
-        self, question: str, quotations: list[Quotation]
+        self,
+        question: str,
+        quotations: list[Quotation],
+        passages: Sequence[Passage],
     ) -> list[Quotation]:
         """Return the first quotation, a row of a table, alone where no other one has as
         much of the question, or as much in its name where it is a row, too: whoever
         asks for one cell needs no other row.
         """
-        if not quotations or not _is_row(quotations[0].text):
+        chunks = {passage.number: passage.hit.chunk for passage in passages}
+        if not quotations or not _is_table(chunks[quotations[0].number]):
             return quotations
-        if asks_for_prose(question):
+        if not _is_row(quotations[0].text) or asks_for_prose(question):
             return quotations
         terms = analyzer_for(question, self._language).terms
         asked = terms(question)
@@ -184,7 +188,7 @@ class ExtractiveChatModel:
         best = int(scores.argmax())
         is_sure = np.count_nonzero(scores == scores[best]) == 1
         run = _around(lines, best)
-        is_table = passage.hit.chunk.statements is not None or _is_row(lines[best].text)
+        is_table = _is_table(passage.hit.chunk)
         if is_table and is_sure:
             # The row of a table that is asked for, not the table.
             run = [line for line in run if line.line == lines[best].line]
@@ -192,13 +196,13 @@ class ExtractiveChatModel:
         if len(run) > 1 and is_sure:
             answer = lines[best]
         quotation = quotation_of(passage, run, answer)
-        if len(quotation.text) > MAX_ROW_CHARACTERS and _is_row(quotation.text):
-            return replace(
-                quotation,
-                text=_cells(quotation.text, terms(question), terms),
-                answer="",
-            )
-        return quotation
+        if not is_table or not _is_row(quotation.text):
+            return quotation
+        text = quotation.text
+        if len(text) > MAX_ROW_CHARACTERS:
+            text = _cells(text, terms(question), terms)
+        cell = _asked_cell(text, terms(question), terms)
+        return replace(quotation, text=text, answer=cell)
 
 
 def _around(lines: Sequence[Statement], best: int) -> list[Statement]:
@@ -224,6 +228,14 @@ def _around(lines: Sequence[Statement], best: int) -> list[Statement]:
             first -= 1
             length += len(lines[first].text) + 1
     return list(lines[first : last + 1])
+
+
+def _is_table(chunk: Chunk) -> bool:
+    """Return whether a passage is of a table: read as one, or of several rows."""
+    if chunk.statements is not None:
+        return True
+    rows = [line for line in chunk.text.splitlines() if _is_row(line)]
+    return len(rows) > 1
 
 
 def _is_row(text: str) -> bool:
@@ -256,6 +268,18 @@ def _cells(row: str, asked: Sequence[str], terms: Terms) -> str:
         is_named |= not set(asked).isdisjoint(terms(column))
         shown.append(cell)
     return "; ".join(shown) if is_named else row
+
+
+def _asked_cell(row: str, asked: Sequence[str], terms: Terms) -> str:
+    """Return the cell of a row whose column has more of what is asked than all others;
+    "" if there is none. The first cell names the row.
+    """
+    cells = [cell for cell in row.split("; ")[1:] if ": " in cell]
+    scores = word_scores(asked, [terms(cell.partition(": ")[0]) for cell in cells])
+    best = max(scores, default=0.0)
+    if not best or np.count_nonzero(scores == best) > 1:
+        return ""
+    return cells[int(scores.argmax())]
 
 
 def _cosine(passage: Passage) -> float:

@@ -175,7 +175,7 @@ def test_of_the_rows_of_one_table_those_come_first_that_have_the_names_asked() -
 
 
 def staff(*rows: str) -> list[Passage]:
-    return [passage(number, row) for number, row in enumerate(rows, 1)]
+    return [passage(number, row, statements=()) for number, row in enumerate(rows, 1)]
 
 
 INES = "Name: Ines; Post: Curator; Extension: 221; Reports to: Murdo"
@@ -224,6 +224,13 @@ def test_of_a_long_row_the_name_and_the_cells_asked_are_quoted(
     assert len(shown) < 200
 
 
+def test_the_cell_that_is_asked_is_marked_in_its_row() -> None:
+    asked = prompt("Which extension has Ines the curator?", *staff(INES))
+    assert bold(answer(asked)) == ["Extension: 221"]
+    asked = prompt("Who is Ines the curator?", *staff(INES))
+    assert bold(answer(asked)) == []
+
+
 def test_a_long_row_without_a_column_that_is_asked_is_quoted_whole() -> None:
     found = quotes(answer(prompt("What lives at Lae Beach?", *staff(MEASURED))))
     assert [piece for piece, _ in found] == [MEASURED]
@@ -237,6 +244,13 @@ def test_a_line_of_a_table_is_quoted_without_the_others() -> None:
     )
     found = quotes(answer(prompt("What was the grant for Tanzania?", table)))
     assert [piece for piece, _ in found] == ["Grants › Tanzania: 1,919; -; 1,919"]
+
+
+def test_a_sentence_with_semicolons_is_no_row() -> None:
+    law = passage(1, "System: mixed; English common law; Islamic law in 12 states.")
+    courts = passage(2, "Sharia courts sit in the north.", section="Courts")
+    found = quotes(answer(prompt("Which system of law has Nigeria?", law, courts)))
+    assert {number for _, number in found} == {1, 2}
 
 
 def test_what_two_editions_say_in_the_same_words_is_quoted_once() -> None:
