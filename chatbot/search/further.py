@@ -39,10 +39,11 @@ def further_questions(
     figures: Container[str],
     search: Search,
     ask: Callable[[str, str], str],
+    others: Iterable[str] = (),
 ) -> list[str]:
-    """Return at most three questions about the headings of the same chapter that are
-    nearest in meaning to that of a cited passage, those with ``figures`` first. A
-    search for each finds a passage under its heading first.
+    """Return at most three questions about the headings that are nearest in meaning to
+    that of a cited passage, those with ``figures`` first: of the same chapter, and
+    ``others``. A search for each finds a passage under its heading first.
 
     ``around``: the passages around it. ``ask`` makes a question of a heading and of
     what is asked about, a country or "" for the report itself. A heading that only one
@@ -50,7 +51,7 @@ def further_questions(
     """
     country = cited.metadata.get(COUNTRY)
     questions: list[str] = []
-    headings = _headings_near(cited, around, index, figures)
+    headings = _headings_near(cited, around, index, figures, others)
     for heading in headings[:MAX_TRIES]:
         if len(questions) == MAX_FURTHER_QUESTIONS:
             break
@@ -85,28 +86,36 @@ def _headings_near(
     around: Sequence[Chunk],
     index: IndicatorIndex,
     figures: Container[str],
+    others: Iterable[str],
 ) -> list[str]:
     """Return the other headings of the chapter of a passage, where there are chapters,
-    that read well: those with figures first, then those nearest in meaning.
+    and ``others``, that read well: those with figures first, then those nearest in
+    meaning. A chapter of one heading stands for those around it.
     """
-    headings = set[str]()
+    headings = {one for one in others if reads_well(_BRACKETS.sub("", one))}
+    chapter = set[str]()
+    elsewhere = set[str]()
     for chunk in around:
         is_same = cited.chapter in (chunk.chapter, cited.heading)
-        name = _BRACKETS.sub("", chunk.heading)
-        if is_same and reads_well(name):
-            headings.add(chunk.heading)
-    others = sorted(headings - {cited.heading})
-    if not others or not cited.heading:
+        if not reads_well(_BRACKETS.sub("", chunk.heading)):
+            continue
+        if is_same:
+            chapter.add(chunk.heading)
+        else:
+            elsewhere.add(chunk.heading)
+    if not chapter - {cited.heading}:
+        chapter = elsewhere
+    related = sorted((headings | chapter) - {cited.heading})
+    if not related or not cited.heading:
         return []
-    near = index.near(cited.heading, others)
-    scores: dict[str, float] = {}
-    for heading, closeness in zip(others, near, strict=True):
-        scores[heading] = 0.0
+    scores = dict.fromkeys(related, 0.0)
+    near = index.near(cited.heading, related)
+    for heading, closeness in zip(related, near, strict=True):
         if closeness is not None:
             scores[heading] = closeness.score
-    others.sort(key=lambda heading: -scores[heading])
-    others.sort(key=lambda heading: heading not in figures)
-    return others
+    related.sort(key=lambda heading: -scores[heading])
+    related.sort(key=lambda heading: heading not in figures)
+    return related
 
 
 def by_nearness(country: str, others: Iterable[str], salt: str) -> list[str]:

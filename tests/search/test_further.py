@@ -105,3 +105,9 @@ def test_a_neighbour_goes_first_and_others_with_each_indicator() -> None:
     orders = {tuple(by_nearness("Kenya", others, f"name {n}")) for n in range(9)}
     assert {order[0] for order in orders} == {"Ethiopia", "Somalia"}
     assert {frozenset(order) for order in orders} == {frozenset(others[:4])}
+
+
+def test_a_chapter_of_one_heading_stands_for_those_around_it() -> None:
+    assert asked("Terrorism › Armed groups", "Issues › Refugees") == [
+        "What are the Philippines' refugees?"
+    ]

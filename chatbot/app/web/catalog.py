@@ -12,31 +12,25 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from ...answering.conversation import Place
-from ...answering.figure_queries import named_pair
+from ...answering.further import FurtherQuestions
 from ...answering.guide import topics
 from ...answering.indicators import IndicatorCatalog, IndicatorSummary
 from ...database.core import Json
 from ...database.repositories.documents import SEVERAL
-from ...domain import Chunk, DocumentRecord, Scope, SearchHit
+from ...domain import DocumentRecord, Scope, SearchHit
 from ...domain.chat import Question, ScopeSummary
 from ...domain.documents import MEGABYTE, NO_PUBLICATION, Report
 from ...domain.errors import InvalidRequestError
 from ...domain.figure_query import FigureAnswer, FigureQuery
 from ...domain.figures import GlossaryEntry, ReportedFigure
 from ...domain.json import Inlines, to_json
-from ...domain.scope import Value, Values
+from ...domain.scope import Value
 from ...language.characters import evenly_spaced
 from ...language.countries import country_code, name_in, numeric_code
 from ...language.words import ENGLISH, Language, speaking
 from ...library.chunkers import CHUNKERS
 from ...library.loaders import ARCHIVE, suffixes
 from ...questions.reading import COUNTRY, YEAR
-from ...search.further import (
-    by_nearness,
-    further_questions,
-    is_asked_about,
-    question_about,
-)
 from ...search.scope import GROUP, summarise
 from ...search.subjects import inferred_scope
 from . import routes
@@ -544,9 +538,6 @@ class SuggestedQuestions:
     near: list[str]
 
 
-PASSAGES_AROUND = 40
-
-
 @catalog.get("/api/chunks/<path:chunk_id>/further", need="read")
 def list_further_questions(chunk_id: str, query: FurtherQuery) -> SuggestedQuestions:
     """Suggest questions to ask after an answer that cites this passage, each of which
@@ -554,57 +545,17 @@ def list_further_questions(chunk_id: str, query: FurtherQuery) -> SuggestedQuest
     page or of Accept-Language is not English.
     """
     routes.require_samples()
-    scope = query_scope(query)
-    search = library().search
-    tables = search.tables
-    passage = library().read.passage(chunk_id)
-    pairs = tables.indicators(scope)
-    country = passage.metadata.get(COUNTRY)
-    inside = scope
-    near: list[str] = []
-    if country is not None:
-        only = Values((country,))
-        inside = scope.and_(Scope.of({COUNTRY: only}))
-        pair = named_pair(query.indicator, pairs)
-        if pair is not None and is_asked_about(pair[0]):
-            measured = tables.measured(*pair, pairs, scope, ())
-            near = by_nearness(str(country), measured.by_subject, query.indicator)
-
-    def found(words: str) -> list[Chunk]:
-        retrieval = search.retriever.retrieve(
-            words, top_k=12, scope=inside, method="hybrid"
-        )
-        return [hit.chunk for hit in retrieval.hits]
-
-    local_names: dict[str, str] = {}
-    for entry in search.reader.glossary():
-        translations = entry.translations.get(language(), ())
-        if translations and not entry.label:
-            local_names[entry.heading] = translations[0]
-
-    def ask(heading: str, about: str) -> str:
-        local_name = local_names.get(heading, "")
-        return question_about(
-            passage.title, about or None, heading, language(), local_name
-        )
-
-    figures = set[str]()
-    if near:
-        for heading, labels in pairs.items():
-            if 2 * labels.get("", 0) > len(near):
-                figures.add(heading)
-    start = max(0, passage.ordinal - PASSAGES_AROUND)
-    end = passage.ordinal + PASSAGES_AROUND
-    ids = [passage.sibling_id(ordinal) for ordinal in range(start, end)]
-    around = search.passages.get(ids)
-    questions = further_questions(
-        passage,
-        around,
-        tables.index,
-        figures,
-        found,
-        ask,
+    of_caller = library()
+    suggestions = FurtherQuestions(
+        of_caller.search.tables,
+        of_caller.search.passages,
+        of_caller.search.retriever,
+        of_caller.search.reader.glossary(),
+        language(),
     )
+    passage = of_caller.read.passage(chunk_id)
+    scope = query_scope(query)
+    questions, inside, near = suggestions.after(passage, scope, query.indicator)
     return SuggestedQuestions(
         [{"question": one, "filters": inside} for one in questions], near
     )

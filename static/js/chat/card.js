@@ -6,7 +6,8 @@
 import { emphasise, exploreLink, showFigures } from "./figures.js";
 import { element } from "../common/dom.js";
 import { isAttachment, sourceTitle, when } from "../common/format.js";
-import { sparkline } from "../common/shapes.js";
+import { nameOf } from "../common/names.js";
+import { figureText, sparkline } from "../common/shapes.js";
 import { comma, count, t } from "../common/words.js";
 
 const MAX_TILES = 4;
@@ -35,22 +36,25 @@ function tilesOf({ kind, figures, indicators, result, how }) {
   const [first] = figures;
   const last = figures.at(-1);
   const subjects = new Set(figures.map(({ subject }) => subject));
-  const name = indicators.length === 1 ? indicators[0] : "";
-  if (result) return [tile([...indicators, ...subjects].join(" · "), result, how)];
+  const name = indicators.length === 1 ? nameOf(indicators[0]) : "";
+  if (result)
+    return [tile([...indicators.map(nameOf), ...subjects].join(" · "), result, how)];
   if (!name) return [];
   if (kind === "value")
-    return [tile(`${name} · ${first.subject}`, first.text, whenOf(first))];
+    return [tile(`${name} · ${first.subject}`, figureText(first), whenOf(first))];
   if (kind === "series")
     return subjects.size === 1
       ? [
-          tile(first.subject, first.text, whenOf(first)),
-          tile(name, last.text, whenOf(last)),
+          tile(first.subject, figureText(first), whenOf(first)),
+          tile(name, figureText(last), whenOf(last)),
         ]
       : [];
   if (kind === "computed" || subjects.size !== figures.length) return [];
   if (figures.length <= MAX_TILES)
-    return figures.map((figure) => tile(figure.subject, figure.text, whenOf(figure)));
-  return [tile(`${name} · ${first.subject}`, first.text, whenOf(first))];
+    return figures.map((figure) =>
+      tile(figure.subject, figureText(figure), whenOf(figure)),
+    );
+  return [tile(`${name} · ${first.subject}`, figureText(first), whenOf(first))];
 }
 
 /** Return the figures of all years that cited reports have of a card's one value. */

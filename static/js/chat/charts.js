@@ -5,6 +5,7 @@
 import { escaped } from "../common/passage.js";
 import {
   amount,
+  figureText,
   fitting,
   labelWidth,
   MIN_YEARS,
@@ -250,11 +251,11 @@ function dot(
   y,
   index,
   subject,
-  { year, text, edition, citation, estimate },
+  { year, edition, citation, estimate, ...figure },
   isRevised,
 ) {
   const name = [
-    `${subject}, ${year}: ${text}`,
+    `${subject}, ${year}: ${figureText(/** @type {any} */ (figure))}`,
     estimate && t("estimate"),
     edition && t("report of {year}", { year: edition }),
     t("source {number}", { number: citation }),
@@ -437,7 +438,7 @@ function drawLines(chart, width) {
               label(
                 x(year),
                 y(value) - 10,
-                figure.text.length <= 9 ? figure.text : amount(value, unit),
+                figure.text.length <= 9 ? figureText(figure) : amount(value, unit),
               ),
             ]
           : []),
@@ -479,7 +480,7 @@ function drawBars({ series, unit, year: shared }, width) {
         rx: 2,
       }),
     );
-    const short = figure.text.length <= 12 ? figure.text : amount(value, unit);
+    const short = figure.text.length <= 12 ? figureText(figure) : amount(value, unit);
     const text = shared ? short : `${short} (${figure.year})`;
     bar.append(
       label(names - NAME_GAP, y + 4, fitting(subject, names - 2 * NAME_GAP), "end"),

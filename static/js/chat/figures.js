@@ -7,8 +7,9 @@ import { whenResized, wireKeys } from "./points.js";
 import { at } from "../common/api.js";
 import { element, showItems, showText } from "../common/dom.js";
 import { sourceTitle, when } from "../common/format.js";
+import { nameOf } from "../common/names.js";
 import { escaped } from "../common/passage.js";
-import { isMoney, shape } from "../common/shapes.js";
+import { figureText, isMoney, shape } from "../common/shapes.js";
 import { t } from "../common/words.js";
 import { addressOf } from "../explore/state.js";
 
@@ -33,7 +34,7 @@ const LINE_CHARACTERS = 110;
  * that is not on the axis.
  */
 export function titleOf({ indicator, kind, year, unit, series: [first, ...others] }) {
-  const title = `${others.length ? "" : `${first.subject}: `}${indicator}${kind === "bars" && year ? `, ${year}` : ""}`;
+  const title = `${others.length ? "" : `${first.subject}: `}${nameOf(indicator)}${kind === "bars" && year ? `, ${year}` : ""}`;
   return !unit || unit === "%" || isMoney(unit) ? title : `${title} (${unit})`;
 }
 
@@ -43,7 +44,8 @@ const COLUMNS = [
   {
     name: t("Figure"),
     of: ({ value }) => value,
-    text: ({ text, estimate }) => `${text}${estimate ? ` (${t("estimate")})` : ""}`,
+    text: (figure) =>
+      `${figureText(figure)}${figure.estimate ? ` (${t("estimate")})` : ""}`,
   },
   { name: t("Report of"), of: ({ edition }) => edition ?? "" },
   { name: t("Source"), of: ({ citation }) => citation },

@@ -7,6 +7,7 @@ import { byId, element, showItems, showText } from "../common/dom.js";
 import { valueLabel, when } from "../common/format.js";
 import {
   amount,
+  figureText,
   fitting,
   labelWidth,
   readWorld,
@@ -78,8 +79,8 @@ function bars(rows) {
   const values = rows.map(({ value }) => value);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
   // The same amount is twice as wide in one language as in another.
-  const texts = rows.map(({ text, value, unit }) =>
-    text.length > MAX_TEXT ? amount(value, unit) : text,
+  const texts = rows.map((row) =>
+    row.text.length > MAX_TEXT ? amount(row.value, row.unit) : figureText(row),
   );
   const room = Math.min(MAX_VALUE, Math.max(...texts.map(labelWidth)) + 2 * GAP);
   const size = (WIDTH - NAME - room) / (high - low || 1);
@@ -118,14 +119,21 @@ function bars(rows) {
 const yearsOf = (rows) =>
   [...new Set(rows.map(({ year }) => year).filter(Boolean))].toSorted().join("–");
 
-const valueParts = ({ text, year, estimate }, course) => [
-  element("span", { className: "card-value" }, element("bdi", { text })),
-  element("span", {
-    className: "card-note",
-    text: [year, estimate && t("estimate")].filter(Boolean).join(comma),
-  }),
-  ...[sparkline(course)].filter(Boolean),
-];
+function valueParts(figure, course) {
+  const { year, estimate } = figure;
+  return [
+    element(
+      "span",
+      { className: "card-value" },
+      element("bdi", { text: figureText(figure) }),
+    ),
+    element("span", {
+      className: "card-note",
+      text: [year, estimate && t("estimate")].filter(Boolean).join(comma),
+    }),
+    ...[sparkline(course)].filter(Boolean),
+  ];
+}
 
 /** What each kind of card shows; null where the library has no such answer. */
 const CARD_PARTS = {

@@ -4,7 +4,7 @@
  */
 import { getJson } from "../common/api.js";
 import { element } from "../common/dom.js";
-import { readWorld, shape } from "../common/shapes.js";
+import { figureText, readWorld, shape } from "../common/shapes.js";
 import { t } from "../common/words.js";
 
 const STEPS = 5;
@@ -175,14 +175,14 @@ export async function mapOf(
   const key = element(
     "p",
     { className: "map-key" },
-    low.text,
+    figureText(low),
     ...Array.from({ length: STEPS }, (_, step) =>
       element("span", {
         className: `map-step step-${step + 1}`,
         "aria-hidden": "true",
       }),
     ),
-    high.text,
+    figureText(high),
     shape(
       "svg",
       {

@@ -1,5 +1,5 @@
 /** Shapes, short amounts and small lines: what the first screen draws. */
-import { comma, locale } from "./words.js";
+import { comma, language, locale } from "./words.js";
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 /** Of fewer years no line is drawn. */
@@ -55,6 +55,24 @@ export function amount(value, unit) {
     : `${sign}${number}${unit === "%" ? " %" : ""}`;
 }
 
+/** Numbers of a report that other languages than English write otherwise. */
+const NUMBERS = /\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+/g;
+
+function localNumber(text) {
+  const digits = text.split(".")[1]?.length ?? 0;
+  return Number(text.replaceAll(",", "")).toLocaleString(locale, {
+    minimumFractionDigits: digits,
+  });
+}
+
+/** Return the text of a figure as the page's language writes it. */
+export function figureText({ text, value, unit }) {
+  if (language === "en") return text;
+  return isMoney(unit) && /illion/.test(text)
+    ? amount(value, unit)
+    : text.replace(NUMBERS, localNumber);
+}
+
 export const scale = (low, high, from, to) => (value) =>
   high === low ? (from + to) / 2 : from + ((value - low) / (high - low)) * (to - from);
 
@@ -85,7 +103,9 @@ export function sparkline(figures) {
       width: SPARK_WIDTH,
       height: SPARK_HEIGHT,
       role: "img",
-      "aria-label": figures.map(({ year, text }) => `${year}: ${text}`).join(comma),
+      "aria-label": figures
+        .map((figure) => `${figure.year}: ${figureText(figure)}`)
+        .join(comma),
     },
     shape("path", { class: "line series-0", d: `M${points.join("L")}` }),
     shape("circle", { class: "series-0", cx: x(last.year), cy: y(last.value), r: 3.5 }),

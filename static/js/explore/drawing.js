@@ -3,6 +3,8 @@ import { axisNote, COLOURS, draw, MIN_ENDS_WIDTH } from "../chat/charts.js";
 import { downloads, labelOf, legendList, titleOf } from "../chat/figures.js";
 import { whenResized, wireKeys } from "../chat/points.js";
 import { element } from "../common/dom.js";
+import { nameOf } from "../common/names.js";
+import { figureText } from "../common/shapes.js";
 import { comma, t } from "../common/words.js";
 
 const HEIGHT = 380;
@@ -169,8 +171,9 @@ async function mapped(chart, sources, box) {
 
 const cellOf = (figure) => {
   if (!figure) return element("td", { className: "none", text: "–" });
-  const { subject, indicator, year, text, estimate, citation } = figure;
-  const name = [subject, indicator, year, text, estimate && t("estimate")];
+  const { subject, indicator, year, estimate, citation } = figure;
+  const text = figureText(figure);
+  const name = [subject, nameOf(indicator), year, text, estimate && t("estimate")];
   return element(
     "td",
     {},

@@ -8,6 +8,7 @@ import { wireCopy } from "../chat/copy.js";
 import { at, getJson, request, sendJson } from "../common/api.js";
 import { all, announce, byId, element, showError, showItems } from "../common/dom.js";
 import { pageName, sourceTitle, when } from "../common/format.js";
+import { nameOf } from "../common/names.js";
 import { language, t } from "../common/words.js";
 
 const isEmbedded = "embedded" in document.body.dataset;
@@ -159,7 +160,9 @@ function showMeanings() {
         element(
           "h2",
           { className: "eyebrow", dir: "auto" },
-          slug ? element("a", { href: at(`/indicators/${slug}`), text: name }) : name,
+          slug
+            ? element("a", { href: at(`/indicators/${slug}`), text: nameOf(name) })
+            : nameOf(name),
         ),
         ...(meaning ? [element("p", { text: meaning, dir: "auto" })] : []),
         ...(subjects
@@ -191,7 +194,7 @@ function showChips(list, field) {
   showItems(
     list,
     state[field].map((name) =>
-      chip(name, () => {
+      chip(field === "indicators" ? nameOf(name) : name, () => {
         go({ [field]: state[field].filter((other) => other !== name) });
         byId(`add-${field}`).focus();
       }),

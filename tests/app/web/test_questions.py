@@ -178,4 +178,5 @@ def test_nothing_is_offered_that_no_report_says(client: FlaskClient) -> None:
         country_name="Mali",
         year="2023",
     )
-    assert further(client, document_id, "Lakes") == []
+    about = "What is “Chad: Country Report 2023” about?"
+    assert further(client, document_id, "Lakes") == [about]

@@ -1,0 +1,101 @@
+"""Questions to ask after an answer, from its indicator and its subject."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..domain import Chunk, Scope
+from ..domain.figures import GlossaryEntry
+from ..domain.protocols import Passages
+from ..domain.scope import Value, Values
+from ..language.words import speaking
+from ..questions.reading import COUNTRY
+from ..search.further import (
+    by_nearness,
+    further_questions,
+    is_asked_about,
+    question_about,
+)
+from ..search.pipeline import Retriever
+from .figure_queries import named_pair
+from .figure_tables import FigureTables
+
+PASSAGES_AROUND = 40
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherQuestions:
+    """Suggests questions in a ``language``, each of which the library answers."""
+
+    tables: FigureTables
+    passages: Passages
+    retriever: Retriever
+    glossary: Sequence[GlossaryEntry]
+    language: str
+
+    def after(
+        self, cited: Chunk, scope: Scope, indicator: str
+    ) -> tuple[list[str], Scope, list[str]]:
+        """Return questions after an answer that cites a passage, and the scope that
+        answers them; then the countries that have a figure of its ``indicator``, those
+        first that have most in common with the passage's. Raises DependencyError.
+        """
+        country = cited.metadata.get(COUNTRY)
+        inside = scope
+        near: list[str] = []
+        if country is not None:
+            inside = scope.and_(Scope.of({COUNTRY: Values((country,))}))
+            near = self._countries_near(country, scope, indicator)
+        start = max(0, cited.ordinal - PASSAGES_AROUND)
+        end = cited.ordinal + PASSAGES_AROUND
+        ids = [cited.sibling_id(ordinal) for ordinal in range(start, end)]
+        questions = further_questions(
+            cited,
+            self.passages.get(ids),
+            self.tables.index,
+            self._usual_headings(scope, len(near)),
+            lambda words: self._found(words, inside),
+            lambda heading, about: self._question(cited, heading, about),
+            self.tables.indicators(inside) if country is not None else (),
+        )
+        if not questions:
+            # Nothing else is known that a report with few headings answers.
+            say = speaking(self.language)
+            questions = [say("What is “{title}” about?", title=cited.title)]
+        return questions, inside, near
+
+    def _countries_near(
+        self, country: Value, scope: Scope, indicator: str
+    ) -> list[str]:
+        pairs = self.tables.indicators(scope)
+        pair = named_pair(indicator, pairs)
+        if pair is None or not is_asked_about(pair[0]):
+            return []
+        measured = self.tables.measured(*pair, pairs, scope, ())
+        return by_nearness(str(country), measured.by_subject, indicator)
+
+    def _usual_headings(self, scope: Scope, countries: int) -> set[str]:
+        """Return the headings of which more than half of so many countries have a
+        figure.
+        """
+        usual = set[str]()
+        if countries:
+            for heading, labels in self.tables.indicators(scope).items():
+                if 2 * labels.get("", 0) > countries:
+                    usual.add(heading)
+        return usual
+
+    def _found(self, words: str, scope: Scope) -> list[Chunk]:
+        retrieval = self.retriever.retrieve(
+            words, top_k=12, scope=scope, method="hybrid"
+        )
+        return [hit.chunk for hit in retrieval.hits]
+
+    def _question(self, cited: Chunk, heading: str, about: str) -> str:
+        local_name = ""
+        for entry in self.glossary:
+            if entry.heading == heading and not entry.label:
+                names = entry.translations.get(self.language, ())
+                local_name = next(iter(names), local_name)
+        return question_about(
+            cited.title, about or None, heading, self.language, local_name
+        )
