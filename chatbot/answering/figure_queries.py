@@ -144,7 +144,11 @@ class Derived:
             found = part.cell_for(subject, year)
             if found is None:
                 return None
-            terms[name] = Term(found.cell.value, found.unit, found.cell.text)
+            text = found.cell.text
+            if year is None and found.cell.year:
+                # They are of different years, which have to be said.
+                text = f"{text} ({found.cell.year})"
+            terms[name] = Term(found.cell.value, found.unit, text)
             parts.append(found.cell)
         try:
             term = evaluate(self.formula, terms, _computed)

@@ -28,6 +28,7 @@ from ..domain.figures import GlossaryEntry, indicator_name
 from ..domain.formulas import read_formula
 from ..domain.request import RequestContext
 from ..domain.scope import Reading
+from ..language.units import PERCENT
 from ..language.words import Say
 from ..questions.counted import says_nothing, says_people
 from ..questions.kinds import Request, topic_of_figures
@@ -41,6 +42,7 @@ from ..search.indicators import TOTAL
 from .figure_premises import words_of
 from .figure_queries import FigureQueries, named_pair
 from .figure_sentences import by_value, higher, table_value
+from .key_figures import is_of_population
 
 STEPS: dict[str, AnyStep] = {
     "difference": Difference(),
@@ -233,6 +235,8 @@ class FigureQuestions:
             return self._of_area(indicators[0], scope) or None
         if operation.wanted in {"each", "share"}:
             return self._of_two(indicators[0], operation, subjects, scope) or None
+        if operation.wanted == "count":
+            return self._counted(indicators[0], operation, subjects, scope) or None
         return indicators
 
     def _of_topics(
@@ -396,6 +400,36 @@ class FigureQuestions:
         if self.terms(population)[0] in self.terms(heading):
             return [name, population]
         return []
+
+    def _counted(
+        self,
+        name: str,
+        operation: Operation,
+        subjects: Sequence[str],
+        scope: Scope,
+    ) -> list[str]:
+        """Return the formula of how many people a share of the population is, or of the
+        others; none where a figure is no such share.
+        """
+        tables = self.queries.tables
+        pairs = tables.indicators(scope)
+        pair = named_pair(name, pairs)
+        population = tables.population(scope)
+        if pair is None or population is None:
+            return []
+        part = tables.measured(*pair, pairs, scope, subjects)
+        texts = [figure.text for one in part.by_subject.values() for figure in one]
+        of_population = self.terms(f"{name} {' '.join(texts)}")
+        is_share = part.units == {PERCENT}
+        is_share &= is_of_population(pair[0], self.terms) or (
+            self.terms(population[0])[0] in of_population
+        )
+        if not is_share:
+            return []
+        people = f"[{indicator_name(*population)}]"
+        if operation.inverse:
+            return [f"{people} - [{name}] * {people}"]
+        return [f"[{name}] * {people}"]
 
     def _reported_for_each(
         self, topic: str, pairs: Mapping[str, Mapping[str, int]]

@@ -26,7 +26,7 @@ from ..domain.figure_query import (
     Ratio,
     ShareOf,
 )
-from ..language.units import PERCENT, convert, is_convertible, read_unit
+from ..language.units import ONE_IN, PERCENT, convert, is_convertible, read_unit
 
 POINTS = "percentage points"
 TIMES = "times"
@@ -456,6 +456,8 @@ def with_unit(number: str, unit: str) -> str:
         return f"{unit}{number}"
     if unit == PERCENT:
         return f"{number}{unit}"
+    if unit == ONE_IN:
+        return f"{unit} {number}"
     return f"{number} {unit}".strip()
 
 

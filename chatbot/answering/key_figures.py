@@ -14,6 +14,7 @@ _NAMES: Sequence[Sequence[str]] = [
 ]
 
 _SIZES: Sequence[Sequence[str]] = list(_TABLE["size"].values())
+_OF_POPULATION: Sequence[str] = _TABLE["shares"]["of_population"]
 
 Indicator = tuple[str, str]
 """A heading and a label."""
@@ -31,6 +32,11 @@ def sizes(
 ) -> list[Indicator]:
     """Return the indicators that "bigger" means of a country."""
     return _named(_SIZES, indicators, terms)
+
+
+def is_of_population(heading: str, terms: Callable[[str], Sequence[str]]) -> bool:
+    """Return whether the shares under a heading are of all inhabitants."""
+    return any(set(terms(name)) == set(terms(heading)) for name in _OF_POPULATION)
 
 
 def _named(

@@ -174,11 +174,23 @@ def named_statements(chunk: Chunk, statements: Iterable[Stated]) -> Iterator[Sta
         label = figure.label
         if heading:
             label = _ANY_COLUMN.sub("", label).removeprefix(": ")
-        label = _TOTAL.sub("", label)
+        label = _TOTAL.sub("", _without_own_year(label, figure, heading))
         if not label and not heading:
             heading = chunk.title
         subject = figure.subject or about
         yield figure._replace(subject=subject, heading=heading, label=label)
+
+
+def _without_own_year(label: str, figure: Stated, heading: str) -> str:
+    """Return a label without the heading and the year that it repeats: "" of "Exports
+    2024: $5 billion (2024)" under Exports. Each year would be another indicator.
+    """
+    beginning, _, last = label.rpartition(": ")
+    name, _, year = last.rpartition(" ")
+    is_own = year.isdecimal() and int(year) in figure.years
+    if is_own and name.casefold() == heading.casefold():
+        return beginning
+    return label
 
 
 def _section_of_figures(chunk: Chunk) -> str:

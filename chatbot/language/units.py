@@ -15,6 +15,8 @@ ZERO_CELSIUS_IN_FAHRENHEIT = Decimal(32)
 """°F at 0 °C: the one pair of units with different zeros."""
 PEOPLE = "people"
 PERCENT = "%"
+ONE_IN = "one in"
+"""The unit of a share or a rate as one of so many: 4% are one in 25."""
 _PER = re.compile(
     r"\s*/\s*|\s+(?:per|for (?:each|every)|por|par|لكل)\s+", re.IGNORECASE
 )
@@ -124,6 +126,8 @@ def _part(text: str) -> tuple[Decimal, str]:
 
 def is_convertible(unit: str, to: str) -> bool:
     """Return whether `convert` can express figures of one unit in the other."""
+    if to == ONE_IN:
+        return _is_part(read_unit(unit))
     return _pair(unit, to) is not None
 
 
@@ -132,6 +136,13 @@ def convert(value: Decimal, unit: str, to: str) -> Decimal:
 
     Raises InvalidRequestError: they measure different things.
     """
+    if to == ONE_IN and is_convertible(unit, to):
+        source = read_unit(unit)
+        part = value * source.factor
+        if len(source.kinds) == 1:
+            # A share is in per cent.
+            part /= 100
+        return 1 / part if part else part
     pair = _pair(unit, to)
     if pair is None:
         message = f"figures in {unit or 'plain numbers'} have no {to}."
@@ -156,6 +167,12 @@ def _pair(unit: str, to: str) -> tuple[Unit, Unit] | None:
     if len(nouns) == 1 and _without(source.kinds, nouns) == target.counted:
         return source, target
     return None
+
+
+def _is_part(unit: Unit) -> bool:
+    """Return whether a unit is that of a part: a share, or "deaths/1,000 births"."""
+    powers = sorted(power for _, power in unit.kinds)
+    return unit.kinds == read_unit(PERCENT).kinds or powers == [-1, 1]
 
 
 def _nouns(kinds: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:

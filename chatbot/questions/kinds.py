@@ -102,7 +102,8 @@ _CHANGES_FIGURE = pattern(r"\b{changes_figure}\b")
 class Bound:
     """``above``: greater than ``value``, else less than it. ``inclusive``: or equal to
     it. ``exact``: just that. ``negated``: the others are asked for ("not below 40").
-    ``unit``: of the value, as it is written; "" = that of the figures.
+    ``unit``: of the value, as it is written; "" = that of the figures. ``of``: the
+    country whose figure is the value.
     """
 
     above: bool
@@ -111,6 +112,7 @@ class Bound:
     negated: bool = False
     exact: bool = False
     unit: str = ""
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

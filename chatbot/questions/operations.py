@@ -13,8 +13,13 @@ from typing import Any, Literal
 from ..domain.scope import Reading
 from ..language.analysis import analyzer
 from ..language.figures import SCALES, figures
-from ..language.units import read_unit, unit_pattern
-from .counted import SAY_NOTHING, says_nothing
+from ..language.units import ONE_IN, read_unit, unit_pattern
+from .counted import (
+    SAY_NOTHING,
+    says_nothing,
+    says_people,
+    without_counted_people,
+)
 from .english import number_of, pattern, words
 from .kinds import (
     OF_ALL,
@@ -36,9 +41,12 @@ Wanted = Literal[
     "dense",
     "share",
     "sum",
+    "count",
 ]
 _SCALE = "|".join(
-    word for word in SCALES if word.rstrip("s") in {"thousand", "million", "billion"}
+    word
+    for word in SCALES
+    if word.rstrip("s") in {"thousand", "million", "billion", "trillion"}
 )
 _UNIT = re.compile(
     r"\b(?:in|into|as|to|how (?:many|much))\s+"
@@ -54,6 +62,12 @@ _PER = re.compile(
     r"\s+(?P<people>people|persons|inhabitants|residents|citizens))",
     re.IGNORECASE,
 )
+_ONE_IN = pattern(
+    r"\b(?:(?:one|1)(?P<noun>(?: [\w-]+){0,2}?) (?:in|of|out of)(?: every)? how many\b"
+    r"|how many (?:people|persons|inhabitants|residents) (?:does|has|per|for|to)"
+    r" (?:a|each|every|one)\b)"
+)
+"""Asks for a share as one of so many."""
 _NUMBERS = {"ten": 10, "hundred": 100, "thousand": 1_000, "million": 1_000_000}
 _COUNTED = re.compile(r"\b(?:people|persons|inhabitants)$", re.IGNORECASE)
 """What is counted stays a word of the question: "how many million people"."""
@@ -94,6 +108,7 @@ _DROPS = pattern(r"\b{drops}\b")
 _THAN = pattern(r"\b{comparative}\b.*\bthan\b")
 _AMOUNT = pattern(r"\bhow (?:much|many)\b")
 _NUMBER_OF = pattern(r"\b(?:how many|number of)\b")
+_COUNT = re.compile(r"(?<!\$)\b\d{1,3}(?:,\d{3})+\b(?!%)|\bmillion\b")
 _WHETHER = pattern(r"^\W*{asks_whether}\b|[,.;:]\s{tag_question}\W*$")
 _WHICH_ONE = pattern(r"\b{which_one}")
 _FEWER = pattern(r"\b{fewer}\b")
@@ -188,6 +203,7 @@ _FORMS: Mapping[str, Sequence[re.Pattern[str]]] = {
     "dense": (_PER_AREA,),
     "share": (_PART_OF,),
     "sum": (_SUM,),
+    "count": (_NUMBER_OF,),
 }
 
 
@@ -347,6 +363,21 @@ def _share(question: _Wording) -> Operation | None:
     return Operation("share", (text,))
 
 
+def _count(question: _Wording) -> Operation | None:
+    """Read "How many Kenyans can read?", of whom reports may give a share. ``inverse``:
+    those are counted that do not.
+    """
+    is_count = question.subjects and question.asks(_NUMBER_OF)
+    if not is_count or question.asks(_IN_PER_CENT) or "%" in question.text:
+        return None
+    counted = _NUMBER_OF.sub(" ", without_counted_people(question.text))
+    if says_people(counted):
+        # The population itself.
+        return None
+    denied = question.asks(_NEGATION)
+    return Operation("count", (measured(counted),), inverse=denied)
+
+
 def _conversion(question: _Wording) -> Operation | None:
     """Read "How large is Chad in square miles?"."""
     if not question.subjects or not question.units:
@@ -364,6 +395,7 @@ _OPERATIONS = (
     _of_area,
     _share,
     _conversion,
+    _count,
 )
 """The first that reads a question counts."""
 
@@ -391,6 +423,9 @@ def unmet_words(reading: Reading, quotes: str, *, subjects: int) -> Sequence[str
         return () if _has_unit(quotes, operation.units[-1]) else operation.units[:1]
     if operation.wanted == "share" and "%" in quotes.partition("[1]")[0]:
         # A share that another passage states is one of something else.
+        return ()
+    first = quotes.partition("[1]")[0]
+    if operation.wanted == "count" and ("%" not in first or _COUNT.search(first)):
         return ()
     for form in _FORMS.get(operation.wanted, ()):
         if match := form.search(plain):
@@ -481,6 +516,10 @@ def read_units(text: str) -> tuple[tuple[str, ...], str]:
     """Return the unit that is asked for, in the ways that it may be meant, and the text
     without it.
     """
+    if one := _ONE_IN.search(text):
+        return (
+            ONE_IN,
+        ), f"{text[: one.start()]} {one['noun'] or ''} {text[one.end() :]}"
     if per := _PER.search(text):
         rest = f"{text[: per.start()]} {text[per.end() :]}"
         if not per["words"]:

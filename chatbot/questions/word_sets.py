@@ -80,7 +80,7 @@ def read_word_set(reading: Reading, request: Request) -> WordSet | None:
 def _may_ask_for_set(text: str, request: Request) -> bool:
     """Return whether a text without names may ask for countries by words alone."""
     bound = request.bound
-    by_figures = bound is not None and (bound.exact or bound.value)
+    by_figures = bound is not None and (bound.exact or bound.value or bound.of)
     if by_figures or request.kind not in {"value", "count", "filter"}:
         return False
     if not words_for_countries(text, of_all=True) or COMPARES.search(text):

@@ -24,6 +24,7 @@ from ..language.country_names import keys_in
 from ..language.markdown import escape_markdown
 from ..language.words import Say, in_english
 from ..questions.kinds import asks_for_prose
+from ..questions.nested import bound_of_named
 from ..questions.reading import (
     COUNTRY,
     YEAR,
@@ -91,7 +92,8 @@ def everything_asked(reading: Reading, scope: Scope, catalog: Catalog) -> Readin
     with among what it is about. "What is new in the 2025 report?" needs the edition
     before it.
     """
-    if not (reading.countries or reading.editions):
+    if not (reading.countries or reading.editions) or bound_of_named(reading):
+        # "Which countries are larger than Chad?" is about all of them.
         return reading
     countries = compared_countries(reading)
     years = list(reading.editions)

@@ -29,6 +29,8 @@ FIGURES = (
         figure("Kenya", "Townspeople", "30", 2024, 2025, unit="% of population"),
         unit="%",
     ),
+    figure("Kenya", "Literacy", "80", 2022, 2025),
+    figure("Kenya", "Youth joblessness", "12", 2024, 2025),
     figure("Kenya", "Coastline", "500", None, 2025, unit=" km"),
     figure("Kenya", "Railways", "2000", None, 2025, label="total", unit=" km"),
     figure("Kenya", "Railways", "500", None, 2025, label="electrified", unit=" km"),
@@ -88,6 +90,20 @@ def answer(question: str, of: FigureQueries | None = None) -> str:
             "Townspeople of Kenya in thousands",
             "Kenya, Townspeople * Population: 17,400 thousands (30% of population * 58",
         ),
+        (
+            "How many Kenyans are townspeople?",
+            "Kenya, Townspeople * Population: 17,400,000 (30% of population * 58",
+        ),
+        (
+            "How many people in Kenya have no literacy?",
+            "Kenya, Population - Literacy * Population: 11,600,000 (58000000 (2024) - "
+            "80% (2022) * 58000000 (2024))",
+        ),
+        (
+            "One in how many Kenyans is townspeople?",
+            "Kenya, Townspeople: one in 3.33",
+        ),
+        ("How many Kenyans face youth joblessness?", ""),
         (
             "How many times as many people as Peru does Kenya have?",
             "Population: Kenya has 2 times what Peru has",

@@ -92,3 +92,18 @@ def test_a_cell_whose_value_looks_like_a_year_leaves_no_year_to_the_text(
 def test_the_text_need_not_say_again_of_which_years_the_cells_are() -> None:
     assert not may_state_years("Year: 2021; Sales: 7", [cell("7", 2021)])
     assert may_state_years("Year: 2021; Sales: 7; Seen: 2022", [cell("7", 2021)])
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Exports 2024: $5 billion (2024 est.)", ""),
+        ("Q1 2023: $1 billion (2023)", "Q1 2023"),
+        ("to Chad: Exports 2023: $1 billion (2023)", "to Chad"),
+        ("Agenda 2030: 12% (2023)", "Agenda 2030"),
+    ],
+)
+def test_each_year_of_a_series_is_the_same_indicator(text: str, label: str) -> None:
+    """Years in labels made an indicator of each: comparisons took the oldest."""
+    [figure] = figures_of(chunk(0, text, section="Economy \u203a Exports"))
+    assert figure.label == label

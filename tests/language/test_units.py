@@ -23,6 +23,10 @@ from chatbot.language.units import convert, unit_pattern
         ("10", "°C", "°F", "50"),
         ("2", "metric tonnes of CO2", "metric tonnes of CO2", "2"),
         ("2", "metric tonnes of CO2", "kg", "2000"),
+        ("4", "%", "one in", "25"),
+        ("63", "deaths/1,000 live births", "one in", "15.873"),
+        ("0.04", "physicians/1,000 population", "one in", "25000"),
+        ("0", "%", "one in", "0"),
     ],
 )
 def test_converts(value: str, unit: str, to: str, expected: str) -> None:
@@ -30,7 +34,15 @@ def test_converts(value: str, unit: str, to: str, expected: str) -> None:
     assert float(converted) == pytest.approx(float(expected), 0.0001)
 
 
-@pytest.mark.parametrize(("unit", "to"), [("years", "miles"), ("%", "feet"), ("$", "")])
+@pytest.mark.parametrize(
+    ("unit", "to"),
+    [
+        ("years", "miles"),
+        ("%", "feet"),
+        ("$", ""),
+        ("sq km", "one in"),
+    ],
+)
 def test_different_things_are_refused(unit: str, to: str) -> None:
     with pytest.raises(InvalidRequestError, match=unit.replace("$", r"\$")):
         convert(Decimal(1), unit, to)

@@ -19,6 +19,7 @@ from ...domain.figure_query import (
     FigureTable,
 )
 from ...domain.figures import GlossaryEntry, indicator_name
+from ...domain.formulas import read_formula
 from ...domain.protocols import Catalog, Passages
 from ...domain.scope import Condition, Range, Reading, Values
 from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
@@ -28,11 +29,13 @@ from ...language.markdown import escape_markdown
 from ...language.periods import month_names
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.table_words import is_total
-from ...language.units import convert, is_convertible
+from ...language.units import PERCENT, convert, is_convertible
 from ...language.words import Say
+from ...questions.counted import says_nothing
 from ...questions.kinds import (
     NUMBER_WORDS,
     OF_ALL,
+    Bound,
     Request,
     asks_for_person,
     from_large_end,
@@ -42,6 +45,7 @@ from ...questions.kinds import (
     topic_of_figures,
     without_countries_asked_for,
 )
+from ...questions.nested import bound_of_named
 from ...questions.operations import (
     dropped_operations,
     read_course,
@@ -72,7 +76,7 @@ from ...questions.sides import (
 from ...questions.telling_words import telling_words
 from ...questions.word_sets import read_word_set
 from ...search.coverage import names_outside
-from ...search.subjects import with_article
+from ...search.subjects import reports_of_groups, with_article
 from ...search.unused_words import UnusedWords
 from ..answer_card import card_of, card_of_table
 from ..asked_figures import AskedNames
@@ -147,7 +151,35 @@ class FigureTool:
         rendered = _rendered(table, text, turn.say)
         if rendered is None:
             return None
-        return replace(rendered, things=(*rendered.things, *derived))
+        parts = _parts_of_formulas(query)
+        return replace(rendered, things=(*rendered.things, *derived, *parts))
+
+    def first_of(self, phrase: str, turn: Turn) -> tuple[str, str] | None:
+        """Return the country that words of a question mean by its rank ("the smallest
+        country"), and the sentence that says so; None where they surely mean none.
+        Raises EmbeddingError.
+        """
+        text = f"Which is {phrase}?"
+        question = turn.question
+        reading = turn.read(text)
+        scope = question.scope
+        groups = [named.group for named in reading.groups]
+        if groups:
+            of_groups = reports_of_groups(groups, scope, self.catalog, turn.say)
+            scope = scope.having(COUNTRY, of_groups.countries)
+        inner = replace(question, standalone=text, reading=reading, scope=scope)
+        with turn.asking(inner):
+            request, about = self.asked_for(turn)
+            if request.kind != "ranking" or about:
+                return None
+            table = self._of_request(turn, request, about)
+            if table is None or table.card is None or table.unused:
+                return None
+            words = UnusedWords(turn.judge)
+            if words.of_figures(reading, table.things, table.text):
+                return None
+        sentence, _, _ = table.text.partition(" [")
+        return table.card.figures[0].subject, f"{sentence}."
 
     def _check_premise(self, turn: Turn) -> Rendered | None:
         """Return how a figure went of which the question says that it rose or fell, of
@@ -260,7 +292,12 @@ class FigureTool:
                 str(value) for value in named if chosen is None or chosen.matches(value)
             ]
         of_one = isinstance(chosen, Values) and len(chosen.values) == 1
-        return read_request(reading, countries=len(about) or int(of_one)), about
+        request = read_request(reading, countries=len(about) or int(of_one))
+        bound = bound_of_named(reading, about[0]) if about else None
+        if bound is None:
+            return request, about
+        # "Which countries are larger than Chad?" is about all.
+        return replace(request, kind="filter", bound=bound), []
 
     def compile(self, turn: Turn, *, compares: bool = False) -> Rendered | None:
         """Return the table that the question asks for; None where it asks for none, or
@@ -349,16 +386,7 @@ class FigureTool:
         """
         scope = turn.question.scope.having(COUNTRY, subjects)
         measured: Sequence[IndicatorFigures] = ()
-        # A name that no indicator has, as "the Balkans", is said to be unused. "Largest
-        # area" is nearer to urban areas than "area" is.
-        topics = [request.topic]
-        if request.lowest and request.kind == "ranking":
-            topics.insert(0, self._from_other_end(request.topic))
-        text = turn.reading.text
-        if request.kind == "ranking" and without_countries_asked_for(text) != text:
-            nameless = NAME.sub(" ", request.topic)
-            topics += [nameless, topic_of_figures(nameless)]
-        for topic in topics:
+        for topic in self._topics(turn, request, scope):
             measured = measured or self.tables.compile(
                 topic,
                 scope,
@@ -385,6 +413,27 @@ class FigureTool:
             without = lacking(subjects, measured[0].by_subject, turn.say)
             rendered.text = f"{rendered.text}\n\n{without}".strip()
         return rendered
+
+    def _topics(self, turn: Turn, request: Request, scope: Scope) -> Sequence[str]:
+        """Return the ways to say what a request measures, the first one that means an
+        indicator counts.
+        """
+        bound = request.bound
+        if bound is not None and bound.of and says_nothing(request.topic):
+            # "Larger than Chad" is the area.
+            return [heading for heading, _ in self.tables.sizes(scope)[:1]]
+        topics = [request.topic]
+        if request.kind != "ranking":
+            return topics
+        if request.lowest:
+            # "Largest area" is nearer to urban areas than "area" is.
+            topics.insert(0, self._from_other_end(request.topic))
+        text = turn.reading.text
+        if without_countries_asked_for(text) != text:
+            # A name that no indicator has, as "the Balkans", is said to be unused.
+            nameless = NAME.sub(" ", request.topic)
+            topics += [nameless, topic_of_figures(nameless)]
+        return topics
 
     def _from_other_end(self, topic: str) -> str:
         """Return the topic of a ranking as it is asked for from the large end: "lowest
@@ -559,18 +608,40 @@ class FigureTool:
             return _rendered(table, text, say)
         if request.kind not in OF_ALL:
             _, table = self.queries.tabulate(measured, subjects, years, same_year=True)
-            newer = []
-            for one, column in zip(measured, table.columns, strict=True):
-                if column.year is not None and one.newest_year > column.year:
-                    newer.append(column.indicator)
+            newer = _with_newer_figures(measured, table)
             text = side_by_side(table, say, lowest=request.lowest, newer=newer)
             return _rendered(table, text, say)
+        if request.bound is not None and request.bound.of:
+            return self._beyond_named(request, request.bound, measured[0], years, say)
         query, table = self.queries.tabulate(measured, (), years, steps_of(request))
         text = in_words(query, table, say)
         if request.kind == "aggregate":
             _, table = self.queries.tabulate(measured, (), years)
             text += numbered(table, say)
         return _rendered(table, text, say)
+
+    def _beyond_named(
+        self,
+        request: Request,
+        bound: Bound,
+        indicator: IndicatorFigures,
+        years: Sequence[Condition],
+        say: Say,
+    ) -> Rendered | None:
+        """Return the countries that have more, or less, than the one that a bound
+        names, and the figure of that one; None where it has none.
+        """
+        figure = indicator.newest(bound.of, years)
+        if figure is None:
+            return None
+        bound = replace(bound, value=figure.value, unit=figure.unit)
+        steps = steps_of(replace(request, bound=bound))
+        query, table = self.queries.tabulate([indicator], (), years, steps)
+        rendered = _rendered(table, in_words(query, table, say), say)
+        if rendered is not None:
+            number = rendered.number_of(figure.chunk_id)
+            rendered.text += f"\n\n{_as_sentence(figure, (), number, say)}"
+        return rendered
 
     @property
     def rows(self) -> RowReader:
@@ -697,6 +768,10 @@ class FigureTool:
             return ""
         if units and not is_convertible(figure.unit, units[0]):
             return ""
+        wanted = read_operation(turn.reading, subjects=1).wanted
+        if wanted == "count" and figure.unit == PERCENT:
+            # A share is no number of people.
+            return ""
         stated = _as_sentence(figure, units, passage.number, turn.say)
         scope = turn.question.scope
         subjects = [figure.subject]
@@ -716,17 +791,32 @@ class FigureTool:
         parts = quotation.split("**")
         if len(parts) == 3:
             quotation = parts[1]
-        meant = [
-            _as_sentence(figure, operation.units, passage.number, turn.say)
-            for passage in context.passages
-            for figure in figures_of(passage.hit.chunk)
-            if passage.number in first
-            and figure.text in quotation
-            and is_convertible(figure.unit, operation.units[0])
-        ]
-        if len(meant) == 1:
-            return f"{quotes}\n\n{meant[0]}"
+        quoted: list[ReportedFigure] = []
+        for passage in context.passages:
+            if passage.number in first:
+                quoted += figures_of(passage.hit.chunk)
+        quoted = [figure for figure in quoted if figure.text in quotation]
+        for unit in operation.units:
+            figure = self._in_unit(turn, quoted, unit)
+            if figure is not None:
+                sentence = _as_sentence(figure, [unit], first[0], turn.say)
+                return f"{quotes}\n\n{sentence}"
         return quotes
+
+    def _in_unit(
+        self, turn: Turn, figures: Sequence[ReportedFigure], unit: str
+    ) -> ReportedFigure | None:
+        """Return the only figure that has a unit, else the only one of these that the
+        question names, or that is the total; None where several may be meant.
+        """
+        meant = [one for one in figures if is_convertible(one.unit, unit)]
+        if len(meant) > 1:
+            asked = AskedNames(turn.reading, self.glossary(), turn.analyzer.terms)
+            named = [one for one in meant if asked.has(one)]
+            meant = named or [one for one in meant if not one.label]
+        if len(meant) == 1:
+            return meant[0]
+        return None
 
     def _state_cell(self, turn: Turn, passage: Passage) -> str:
         """Return the cell of a quoted table that has all words of the question as a
@@ -839,6 +929,26 @@ class FigureTool:
             self.tables.things, scope=turn.question.scope, request=turn.request
         )
         return sub_questions(turn.reading, things, most)
+
+
+def _with_newer_figures(
+    measured: Sequence[IndicatorFigures], table: FigureTable
+) -> Sequence[str]:
+    """Return the indicators of a table that have figures newer than its years."""
+    newer = []
+    for one, column in zip(measured, table.columns, strict=True):
+        if column.year is not None and one.newest_year > column.year:
+            newer.append(column.indicator)
+    return newer
+
+
+def _parts_of_formulas(query: FigureQuery) -> Sequence[str]:
+    """Return the indicators that the formulas of a query have."""
+    parts: list[str] = []
+    for name in query.indicators:
+        if "[" in name:
+            parts += read_formula(name).names
+    return parts
 
 
 def _add_contradictions(

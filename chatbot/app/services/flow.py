@@ -102,7 +102,7 @@ def build_flow(
         "alone": AskAlone(tools, follow_ups),
         "translate": Translate(Translator(reader.glossary), tools, language),
         "spelling": CorrectSpelling(spelling, passages),
-        "read": ReadNames(),
+        "read": ReadNames(tools.figures),
         "missing": NothingOn(nothing),
         "scope": ScopeOfQuestion(),
     }

@@ -251,7 +251,7 @@ class TestVersions:
             ("mali2025", "v2"),
             ("peru2023", "v1"),
         ]
-        monkeypatch.setattr("chatbot.database.repositories.figures.READING", 4)
+        monkeypatch.setattr("chatbot.database.repositories.figures.READING", 5)
         assert len(library.missing(records)) == 3
 
     def test_figures_that_a_broken_removal_left_are_still_named(
