@@ -320,15 +320,7 @@ class FigureQueries:
             heads.append(FigureColumn(indicator.name, unit, year))
         whole = sum(1 for row in rows if row.cells[0] is not None)
         grid = run(query.steps, FigureTable(tuple(heads), tuple(rows), whole))
-        chunk_ids: dict[str, int] = {}
-        numbered = tuple(_cited(row, chunk_ids) for row in grid.rows)
-        return replace(
-            grid,
-            rows=numbered,
-            missing=tuple(missing),
-            shared_year=shared,
-            chunk_ids=tuple(chunk_ids),
-        )
+        return replace(cited(grid), missing=tuple(missing), shared_year=shared)
 
     def _columns(
         self,
@@ -557,6 +549,13 @@ def _ends(indicator: Indicator, subjects: Sequence[str]) -> Sequence[int | None]
     if len(shared) < 2:
         return (None,)
     return shared[0], shared[-1]
+
+
+def cited(table: FigureTable) -> FigureTable:
+    """Return a table with the numbers of the passages that its cells come from."""
+    chunk_ids: dict[str, int] = {}
+    rows = tuple(_cited(row, chunk_ids) for row in table.rows)
+    return replace(table, rows=rows, chunk_ids=tuple(chunk_ids))
 
 
 def _cited(row: FigureRow, chunk_ids: dict[str, int]) -> FigureRow:

@@ -184,6 +184,10 @@ class FigureTables:
         """
         return self._figures.find(scope, headings=[heading], document_id=document_id)
 
+    def of_document(self, scope: Scope, document_id: str) -> Sequence[ReportedFigure]:
+        """Return all figures of a document, in reading order."""
+        return self._figures.find(scope, document_id=document_id)
+
     def compile(
         self,
         topic: str,

@@ -24,9 +24,9 @@ from ..language.detection import analyzer_for
 from ..language.markdown import escape_markdown, quotation_item
 from ..language.periods import DAY, periods_in, unify_periods
 from ..language.reported_figures import dated_text, figures_of, year_of
-from ..language.table_words import is_total
+from ..language.table_words import is_total, with_base_forms
 from ..language.words import Say
-from ..questions.kinds import topic_of_figures
+from ..questions.kinds import topic_of_figures, without_altogether
 from ..questions.reading import NEUTRAL_WORDS, SHARE_WORDS, in_a_sentence
 from ..search.weights import read_weight
 from .figure_tables import FigureTables, IndicatorFigures
@@ -74,6 +74,8 @@ class AskedWords:
     letters: frozenset[str]
     terms: Callable[[str], Sequence[str]] = field(repr=False)
     text: str = ""
+    query: str = ""
+    """The words that say what is asked, as they are written."""
 
     @cached_property
     def wants_share(self) -> bool:
@@ -230,8 +232,10 @@ class RowFigures:
 
 
 def _terms(terms: Callable[[str], Sequence[str]], text: str) -> Sequence[str]:
-    """Return the terms of a text, a period as one and the same in all spellings."""
-    return terms(unify_periods(text))
+    """Return the terms of a text, a period as one and the same in all spellings, and so
+    the forms of a verb.
+    """
+    return terms(with_base_forms(unify_periods(text)))
 
 
 def written(figure: ReportedFigure) -> str:
@@ -279,23 +283,28 @@ class RowReader:
         """
         text = turn.reading.text
         terms = partial(_terms, analyzer_for(text, self.language).terms)
-        topic = topic_of_figures(text) if is_of_rows else text
+        topic = text
+        if is_of_rows:
+            topic = without_altogether(topic_of_figures(text))
         words: set[str] = set()
+        written_words: list[str] = []
         for word in TERM_PATTERN.findall(unify_periods(topic)):
             if word.lower() not in _SAYS_NOTHING:
                 words.update(terms(word))
+                written_words.append(word)
         years = turn.reading.figure_years
         letters = frozenset(_LETTER.findall(text))
         every = frozenset(terms(text))
         plain = " ".join(re.findall(r"\w+", text))
-        return AskedWords(frozenset(words), every, years, letters, terms, plain)
+        query = " ".join(written_words)
+        return AskedWords(frozenset(words), every, years, letters, terms, plain, query)
 
     def find(self, turn: Turn, asked: AskedWords) -> FoundTables:
         """Return the passages of tables that have the words of a question, best first.
         Raises SearchEngineError.
         """
         found = FoundTables([], [])
-        query = " ".join(asked.words)
+        query = asked.query
         scope = turn.question.scope
         if not query or not self.catalog.holdings(scope).with_tables:
             return found

@@ -12,6 +12,7 @@ __all__ = [
     "NAMELESS_SHEETS",
     "TABLE_NUMBER",
     "HeadUnit",
+    "is_added_up",
     "is_code",
     "is_part",
     "is_share",
@@ -24,6 +25,7 @@ __all__ = [
     "role_of_head",
     "role_of_tag",
     "unit_line",
+    "with_base_forms",
 ]
 
 _TABLE = read_table(__package__, "tables")
@@ -41,7 +43,10 @@ _TAGS: dict[str, list[str]] = {
 }
 _PARTS = _words(_TABLE["columns"]["parts"])
 _SHARES = _words(_TABLE["columns"]["shares"])
+_LEVELS = _words(_TABLE["columns"]["levels"])
 _TOTALS = _words(_TABLE["columns"]["totals"])
+_BASE_FORMS = dict(pair.split() for pair in _words(_TABLE["verbs"]["irregular"]))
+_IRREGULAR = re.compile(rf"\b(?:{'|'.join(_BASE_FORMS)})\b", re.IGNORECASE)
 NAMELESS_SHEETS = _words(_TABLE["columns"]["sheets"])
 """Names that programs give to sheets."""
 _UNIT_WORDS = _words(_TABLE["units"]["words"])
@@ -144,6 +149,19 @@ def is_part(head: str) -> bool:
 def is_share(head: str) -> bool:
     """Return whether a head is that of shares or rates: "Share", "Growth rate"."""
     return not _SHARES.isdisjoint(_plain(head).split())
+
+
+def with_base_forms(text: str) -> str:
+    """Return a text with the base forms of its irregular verbs: "spend" for "Spent"."""
+    return _IRREGULAR.sub(lambda match: _BASE_FORMS[match[0].lower()], text)
+
+
+def is_added_up(head: str) -> bool:
+    """Return whether figures under a head can be added up: amounts, no shares, rates,
+    prices or levels.
+    """
+    words = _plain(head).split()
+    return _SHARES.isdisjoint(words) and _LEVELS.isdisjoint(words)
 
 
 def is_total(label: str) -> bool:

@@ -58,6 +58,7 @@ _AVERAGE, _TOTAL = (
     pattern(r"\b{average}\b"),
     pattern(r"\b(?:sum|combined|together|total)\b"),
 )
+_ALTOGETHER, _HOW_MANY_OF = pattern(r"\b{altogether}\b"), pattern(r"\b{how_many}\b")
 _ON_AVERAGE = pattern(r"\bon {average}\b")
 _OF_NAMED = pattern(r"\b{of_named}\b")
 _ALL = pattern(
@@ -166,6 +167,26 @@ def asks_for_duty(text: str) -> bool:
     policy or a manual may state.
     """
     return _OBLIGATION.search(text) is not None
+
+
+def asks_average(text: str) -> bool:
+    """Return whether a question asks for a mean."""
+    return _AVERAGE.search(text) is not None
+
+
+def asks_altogether(text: str) -> bool:
+    """Return whether a question asks for a sum."""
+    return _ALTOGETHER.search(text) is not None
+
+
+def asks_how_many(text: str) -> bool:
+    """Return whether a question asks for an amount."""
+    return _HOW_MANY_OF.search(text) is not None
+
+
+def without_altogether(text: str) -> str:
+    """Return a text without the words that ask for a sum."""
+    return _ALTOGETHER.sub(" ", text)
 
 
 def series_words(text: str) -> str:

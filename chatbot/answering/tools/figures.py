@@ -13,6 +13,8 @@ from ...checking.wording import cited_numbers, renumber
 from ...domain import Chunk, Context, Passage, ReportedFigure, Scope, SearchHit
 from ...domain.errors import SearchEngineError
 from ...domain.figure_query import (
+    Aggregate,
+    AnyStep,
     FigureAnswer,
     FigureQuery,
     FigureSource,
@@ -37,7 +39,10 @@ from ...questions.kinds import (
     OF_ALL,
     Bound,
     Request,
+    asks_altogether,
+    asks_average,
     asks_for_person,
+    asks_how_many,
     from_large_end,
     is_wish,
     read_request,
@@ -81,13 +86,21 @@ from ...search.unused_words import UnusedWords
 from ..answer_card import card_of, card_of_table
 from ..asked_figures import AskedNames
 from ..figure_premises import FigurePremises, words_of
-from ..figure_queries import FigureQueries, named_pair
+from ..figure_queries import FigureQueries, cited, named_pair
 from ..figure_questions import FigureQuestions, steps_of, verdict
-from ..figure_sentences import in_words, numbered, over_years, side_by_side
-from ..figure_steps import in_unit
+from ..figure_sentences import (
+    in_words,
+    numbered,
+    over_years,
+    side_by_side,
+    whole_of,
+)
+from ..figure_steps import in_unit, run
 from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import MOST_COLUMNS, Rendered, lacking
+from ..sheets import Sheet, SheetReader
 from ..table_rows import (
+    LACKING,
     AskedFigures,
     AskedWords,
     FoundTables,
@@ -660,20 +673,29 @@ class FigureTool:
             return None
         rows = self.rows
         asked = rows.read(turn)
-        cell = None
         try:
             found = rows.find(turn, asked)
-            if not may_lack:
-                cell = self._cell_of_table(turn, request, asked, found)
+            told = self._of_sheet(turn, asked, found, may_lack=may_lack)
+            if told is None and not may_lack:
+                told = self._cell_of_table(turn, request, asked, found)
         except SearchEngineError:
             # The search by vectors may answer.
             return None
         tables = found.whole
         if may_lack:
             tables = found.whole or found.near
-        if cell is not None or not tables:
-            return cell
-        measured, named = rows.of_rows(asked, tables[0], turn.question.scope)
+        if told is not None or not tables:
+            return told
+        return self._rows_of_table(turn, request, asked, tables[0])
+
+    def _rows_of_table(
+        self, turn: Turn, request: Request, asked: AskedWords, table: RowFigures
+    ) -> Rendered | None:
+        """Return rows of a table ranked, counted, beside each other or over years; None
+        where the question names too few.
+        """
+        scope = turn.question.scope
+        measured, named = self.rows.of_rows(asked, table, scope)
         subjects = named[:MOST_COLUMNS]
         is_told = bool(subjects)
         if request.kind in OF_ALL and len(subjects) < 2:
@@ -685,11 +707,120 @@ class FigureTool:
             is_told = len(subjects) > 1
         if not is_told:
             return None
-        years = [named_year.condition for named_year in reading.figure_years]
+        years = [named_year.condition for named_year in turn.reading.figure_years]
         rendered = self.render(request, [measured], subjects, years, turn.say)
         if rendered is None:
             return None
-        return replace(rendered, things=(*rendered.things, tables[0].about))
+        return replace(rendered, things=(*rendered.things, table.about))
+
+    def _of_sheet(
+        self, turn: Turn, asked: AskedWords, found: FoundTables, *, may_lack: bool
+    ) -> Rendered | None:
+        """Return what a question makes of all rows of a sheet: their sum or mean, a
+        ranking, or those that it names beside each other. None where it asks for none
+        of these. ``may_lack``: the sheet may lack a few of its words.
+        """
+        sheet = self._sheet(turn, asked, found, may_lack=may_lack)
+        if sheet is None or not sheet.opened:
+            return None
+        if sheet.compared is not None:
+            return self._compared_sheet(turn, sheet, [sheet.compared])
+        if len(sheet.columns) > 1:
+            return None
+        request = read_request(turn.reading, countries=0)
+        if request.kind == "ranking":
+            return self._ranked_sheet(turn, sheet, request)
+        text = turn.reading.text
+        if asks_average(text):
+            mean = (Aggregate(op="mean"),)
+            return self._steps_of_sheet(turn, sheet, sheet.opened, mean)
+        is_amount = asks_how_many(text) and sheet.is_added_up
+        is_total = asks_altogether(text) or (is_amount and bool(asked.years))
+        if is_total or (sheet.has_inner_rows and request.kind == "value"):
+            return self._total_of_sheet(turn, sheet)
+        return None
+
+    def _compared_sheet(
+        self, turn: Turn, sheet: Sheet, heads: Sequence[str]
+    ) -> Rendered | None:
+        """Return the rows that a question names beside each other; None where they are
+        no parts of anything: `RowReader.of_rows` reads those.
+        """
+        if not sheet.has_inner_rows or not sheet.may_be_grouped(heads):
+            return None
+        table = cited(sheet.grid(heads))
+        text = side_by_side(table, turn.say)
+        return self._rendered_sheet(turn, sheet, table, text)
+
+    def _ranked_sheet(
+        self, turn: Turn, sheet: Sheet, request: Request
+    ) -> Rendered | None:
+        """Return a ranking of inner rows, without those that the sheet itself adds
+        up: `RowReader.of_rows` reads the others.
+        """
+        heads = [sheet.ranked]
+        is_plain = not sheet.has_inner_rows or sheet.has_totals
+        if is_plain or not sheet.may_be_grouped(heads):
+            return None
+        return self._steps_of_sheet(turn, sheet, heads, steps_of(request))
+
+    def _sheet(
+        self, turn: Turn, asked: AskedWords, found: FoundTables, *, may_lack: bool
+    ) -> Sheet | None:
+        """Return the sheet that has the words of a question; None where no sheet has
+        enough of them.
+        """
+        reader = SheetReader(self.store, self.tables)
+        sheet = reader.read(asked, found, turn.question.scope)
+        if sheet is None or (sheet.lacking and not may_lack):
+            return None
+        if len(sheet.lacking) > LACKING * len(asked.words):
+            return None
+        if any(word[:1].isdigit() for word in sheet.lacking):
+            # A month or a year is said in no other words.
+            return None
+        return sheet
+
+    def _total_of_sheet(self, turn: Turn, sheet: Sheet) -> Rendered | None:
+        """Return the rows of a sheet, behind their sum where they can be added up."""
+        if sheet.is_added_up:
+            total = (Aggregate(op="sum"),)
+            return self._steps_of_sheet(turn, sheet, sheet.opened, total)
+        table = cited(sheet.grid(sheet.opened))
+        name = escape_markdown(table.columns[0].indicator)
+        rows = whole_of(table, turn.say)
+        text = turn.say("{name}: {rows}, which are not added up.", name=name, rows=rows)
+        text = f"{_of_title(sheet)}{text}{numbered(table, turn.say)}"
+        return self._rendered_sheet(turn, sheet, table, text)
+
+    def _steps_of_sheet(
+        self,
+        turn: Turn,
+        sheet: Sheet,
+        heads: Sequence[str],
+        steps: tuple[AnyStep, ...],
+    ) -> Rendered | None:
+        """Return what steps make of the rows of a sheet, those with the same labels
+        under these heads added up first; below a sum or mean also the rows.
+        """
+        grid = sheet.grid(heads)
+        table = cited(run(steps, grid))
+        query = FigureQuery.model_construct(steps=steps)
+        text = in_words(query, table, turn.say)
+        if isinstance(steps[0], Aggregate):
+            text = f"{_of_title(sheet)}{text}"
+            text += numbered(cited(grid), turn.say)
+        return self._rendered_sheet(turn, sheet, table, text)
+
+    def _rendered_sheet(
+        self, turn: Turn, sheet: Sheet, table: FigureTable, text: str
+    ) -> Rendered | None:
+        rendered = _rendered(table, text, turn.say)
+        if rendered is None:
+            return None
+        # A row of "2024-04" tells of April.
+        months = month_names(" ".join(sheet.about))
+        return replace(rendered, things=(*rendered.things, *sheet.about, months))
 
     def _cell_of_table(
         self,
@@ -949,6 +1080,15 @@ def _parts_of_formulas(query: FigureQuery) -> Sequence[str]:
         if "[" in name:
             parts += read_formula(name).names
     return parts
+
+
+def _of_title(sheet: Sheet) -> str:
+    """Return the beginning of a sentence that says which document it is about; "" of
+    several documents.
+    """
+    if sheet.title:
+        return f"**{escape_markdown(sheet.title)}:** "
+    return ""
 
 
 def _add_contradictions(

@@ -1,0 +1,365 @@
+"""Reads all rows of a sheet that a question means: to add them up, to average, rank or
+list them, or to put those that it names beside each other.
+
+A sheet is the rows that have the same heads of labels, also in several documents: the
+months of each country in a file of its own.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
+
+from ..domain import Chunk, ReportedFigure, Scope
+from ..domain.figure_query import FigureCell, FigureColumn, FigureRow, FigureTable
+from ..domain.protocols import Passages
+from ..domain.tables import Texts
+from ..language.periods import is_time, periods_in
+from ..language.reported_figures import figures_of, year_of
+from ..language.table_words import is_added_up, is_total
+from ..language.units import PERCENT
+from ..questions.reading import COUNTRY
+from ..search.weights import read_weight
+from .figure_steps import in_unit
+from .figure_tables import FigureTables
+from .table_rows import (
+    ROWS,
+    ROWS_OF_SUM,
+    AskedWords,
+    FoundTables,
+    Words,
+    written,
+)
+
+__all__ = ["Sheet", "SheetReader"]
+
+DOCUMENT = ""
+"""The head of what tells documents apart: their country, "" without one."""
+MOST_DOCUMENTS = int(read_weight("cells.documents"))
+_PERIOD = "Period"
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """A row of a table: its labels and its figures, each by its head."""
+
+    labels: Labels
+    figures: Mapping[str, ReportedFigure]
+    chunk: Chunk
+
+    def label_of(self, heads: Sequence[str]) -> str:
+        """Return its labels under these heads in one text."""
+        labels = [self.labels.get(head, "") for head in heads]
+        return ", ".join(filter(None, labels))
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The rows that a question means, without totals. ``columns``: the heads of the
+    figures that it asks for. ``chosen``: the labels that it names, by their heads.
+    ``lacking``: its words that nothing in the sheet has.
+    """
+
+    rows: Sequence[SheetRow]
+    columns: Sequence[str]
+    chosen: Mapping[str, Sequence[str]]
+    lacking: Words
+    has_totals: bool
+    """Whether the sheet has the sum of some of its rows, too."""
+    asked: AskedWords = field(repr=False)
+
+    @cached_property
+    def opened(self) -> list[str]:
+        """The heads of labels in which its rows differ, the document last."""
+        heads = [*self.rows[0].labels]
+        heads.append(heads.pop(heads.index(DOCUMENT)))
+        return [head for head in heads if len(self._labels(head)) > 1]
+
+    def _labels(self, head: str) -> set[str]:
+        return {row.labels.get(head, "") for row in self.rows}
+
+    @property
+    def is_added_up(self) -> bool:
+        """Whether its figures are amounts, which can be added up."""
+        for column in self.columns:
+            units = {row.figures[column].unit for row in self.rows}
+            if PERCENT in units or len(units) > 1 or not is_added_up(column):
+                return False
+        return True
+
+    def may_be_grouped(self, heads: Sequence[str]) -> bool:
+        """Return whether one row has the labels under these heads, or the figures of
+        several can be added up.
+        """
+        labels = {row.label_of(heads) for row in self.rows}
+        return len(labels) == len(self.rows) or self.is_added_up
+
+    @property
+    def compared(self) -> str | None:
+        """The head of the labels of which the question names several; None = none."""
+        for head, labels in self.chosen.items():
+            if len(labels) > 1:
+                return head
+        return None
+
+    @property
+    def ranked(self) -> str:
+        """The head of the labels that a ranking asks for: that which it names, as in
+        "Which month ...?", else the first.
+        """
+        for head in self.opened:
+            if self.asked.of_all(head):
+                return head
+        return self.opened[0]
+
+    @property
+    def about(self) -> Texts:
+        """The texts of its rows and of what they are in."""
+        texts = {f"{row.chunk.title} {row.chunk.section}" for row in self.rows}
+        texts.update(row.chunk.text for row in self.rows)
+        return tuple(sorted(texts))
+
+    @property
+    def title(self) -> str:
+        """The title of the one document that its rows are of; "" of several."""
+        titles = {row.chunk.title for row in self.rows}
+        if len(titles) == 1:
+            return titles.pop()
+        return ""
+
+    @property
+    def has_inner_rows(self) -> bool:
+        """Whether its rows are parts of something else: of a country, or of what other
+        labels name.
+        """
+        row = self.rows[0]
+        return len(row.labels) > 2 or row.labels[DOCUMENT] != ""
+
+    def grid(self, heads: Sequence[str]) -> FigureTable:
+        """Return its figures by their labels under these heads, those of a group added
+        up.
+        """
+        groups: dict[str, list[SheetRow]] = defaultdict(list)
+        for row in self.rows:
+            groups[row.label_of(heads)].append(row)
+        columns = [self._column(head) for head in self.columns]
+        rows: list[FigureRow] = []
+        for name, of_group in groups.items():
+            cells: list[FigureCell | None] = []
+            for head, column in zip(self.columns, columns, strict=True):
+                figures = [row.figures[head] for row in of_group]
+                cells.append(_cell(figures, column.unit))
+            rows.append(FigureRow(name, tuple(cells)))
+        return FigureTable(tuple(columns), tuple(rows), whole=len(rows))
+
+    def _column(self, head: str) -> FigureColumn:
+        """Return a column with its name and the labels that the question names."""
+        names = [head]
+        for chosen, labels in self.chosen.items():
+            if chosen not in self.opened:
+                names += labels
+        return FigureColumn(
+            ", ".join(dict.fromkeys(names)), self.rows[0].figures[head].unit
+        )
+
+
+def _cell(figures: Sequence[ReportedFigure], unit: str) -> FigureCell:
+    first = figures[0]
+    if len(figures) == 1:
+        return FigureCell(
+            first.value,
+            first.text,
+            year=first.year,
+            estimate=first.estimate,
+            sources=(first,),
+        )
+    total = sum((figure.value for figure in figures), Decimal(0))
+    return FigureCell(
+        total,
+        in_unit(total, unit),
+        how=f"sum of {len(figures)}",
+        sources=tuple(figures),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SheetReader:
+    """Finds the sheet that a question means."""
+
+    passages: Passages
+    tables: FigureTables
+
+    def read(self, asked: AskedWords, found: FoundTables, scope: Scope) -> Sheet | None:
+        """Return the rows that a question means in the first sheet that has all of its
+        words, else most of them; None where no column is meant.
+        """
+        sheets: list[Sheet] = []
+        for rows in self._sheets(found, scope):
+            sheet = _chosen(asked, rows)
+            if sheet is not None:
+                sheets.append(sheet)
+        return min(sheets, key=lambda sheet: len(sheet.lacking), default=None)
+
+    def _sheets(self, found: FoundTables, scope: Scope) -> list[list[SheetRow]]:
+        """Return the rows of the tables that were found, together where they have the
+        same heads of labels and no label twice.
+        """
+        tables = found.whole + found.near
+        documents = dict.fromkeys(table.chunk.document_id for table in tables)
+        sheets: dict[Texts, list[SheetRow]] = {}
+        for document_id in list(documents)[:MOST_DOCUMENTS]:
+            by_heads: dict[Texts, list[SheetRow]] = defaultdict(list)
+            for row in self._rows(document_id, scope):
+                by_heads[tuple(row.labels)].append(row)
+            for heads, rows in by_heads.items():
+                known = sheets.setdefault(heads, [])
+                labels = {row.label_of(heads) for row in known}
+                if labels.isdisjoint(row.label_of(heads) for row in rows):
+                    known += rows
+                else:
+                    # Of another matter: "June" is there already.
+                    sheets[*heads, document_id] = rows
+        return list(sheets.values())
+
+    def _rows(self, document_id: str, scope: Scope) -> Iterator[SheetRow]:
+        figures = self.tables.of_document(scope, document_id)
+        ids = dict.fromkeys(figure.chunk_id for figure in figures)
+        for chunk in self.passages.get(list(ids)[:ROWS]):
+            if chunk.statements:
+                yield from rows_of(chunk)
+
+
+def rows_of(chunk: Chunk) -> Iterator[SheetRow]:
+    """Yield the rows of a passage of a table: its lines of heads and cells."""
+    by_text: dict[str, list[ReportedFigure]] = defaultdict(list)
+    for figure in figures_of(chunk):
+        by_text[written(figure)].append(figure)
+    place = str(chunk.metadata.get(COUNTRY) or "")
+    for line in chunk.text.splitlines():
+        labels = {DOCUMENT: place}
+        figures: dict[str, ReportedFigure] = {}
+        for cell in line.split("; "):
+            head, _, value = cell.rpartition(": ")
+            same = by_text[value.partition(" ")[0].rstrip("%")]
+            if head and same:
+                # Its row is what it is a figure of, whatever else the table names.
+                figures[head] = replace(same.pop(0), subject=line.partition("; ")[0])
+            elif head:
+                labels[head] = value
+        if figures:
+            yield from _by_period(SheetRow(labels, figures, chunk))
+
+
+def _by_period(row: SheetRow) -> Iterator[SheetRow]:
+    """Yield a row; of one with a figure for each month, quarter or week one for each of
+    these: what it counts is the head then.
+    """
+    heads = [head for head in row.figures if periods_in(head)]
+    if len(heads) < 2 or len(heads) < len(row.figures):
+        yield row
+        return
+    name = row.label_of([head for head in row.labels if head != DOCUMENT])
+    for head in heads:
+        labels = {DOCUMENT: row.labels[DOCUMENT], _PERIOD: head}
+        yield SheetRow(labels, {name: row.figures[head]}, row.chunk)
+
+
+def _chosen(asked: AskedWords, rows: Sequence[SheetRow]) -> Sheet | None:
+    """Return the rows of a sheet that a question means, and the columns; None where it
+    names no column of several, or there are no such rows.
+    """
+    rows = _of_years(asked, rows)
+    columns = _columns(asked, rows)
+    if not columns or any(map(is_time, columns)):
+        return None
+    rows = [row for row in rows if row.figures.keys() >= set(columns)]
+    chosen, rows = _named_rows(asked, rows)
+    count = len(rows)
+    rows = _without_totals(rows, columns)
+    if not rows:
+        return None
+    told = [row.chunk.search_text for row in rows]
+    for row in rows:
+        told += [row.chunk.title, row.chunk.section, *row.labels.values()]
+        told += [str(year_of(figure)) for figure in row.figures.values()]
+    lacking = asked.words - asked.within(*told)
+    return Sheet(rows, columns, chosen, lacking, len(rows) < count, asked)
+
+
+def _named_rows(
+    asked: AskedWords, rows: Sequence[SheetRow]
+) -> tuple[dict[str, list[str]], list[SheetRow]]:
+    """Return the labels that a question names, by their heads, and their rows: all
+    where it names none.
+    """
+    chosen: dict[str, list[str]] = {}
+    kept = list(rows)
+    for head in kept[0].labels if kept else ():
+        labels = dict.fromkeys(row.labels[head] for row in kept)
+        named = [label for label in labels if _names(asked, head, label)]
+        if named:
+            chosen[head] = named
+            kept = [row for row in kept if row.labels[head] in named]
+    return chosen, kept
+
+
+def _of_years(asked: AskedWords, rows: Sequence[SheetRow]) -> list[SheetRow]:
+    """Return the rows of the years that a question names, all where it names none."""
+    kept = list(rows)
+    for named in asked.years:
+        matches = named.condition.matches
+        kept = [
+            row for row in kept if any(map(matches, map(year_of, row.figures.values())))
+        ]
+    return kept
+
+
+def _names(asked: AskedWords, head: str, label: str) -> bool:
+    """Return whether a question names a label. "March" is that of "2024-03", too, where
+    it names no year; "week 7" that of "7" under "Week".
+    """
+    if asked.names(label):
+        return True
+    periods = periods_in(f"{head}: {label}")
+    return not asked.years and len(periods) == 1 and periods[0][0] in asked.every
+
+
+def _columns(asked: AskedWords, rows: Sequence[SheetRow]) -> list[str]:
+    """Return the head of the figures that a question names best, by words that few
+    heads have; all where it names none of few, and none where it names two alike.
+    """
+    heads = dict.fromkeys(head for row in rows for head in row.figures)
+    counts = Counter[str]()
+    for head in heads:
+        counts.update(asked.of_all(head))
+    best: list[str] = []
+    best_score = (0.0, 0)
+    for head in heads:
+        words = asked.of_all(head)
+        weight = round(sum(1 / counts[word] for word in words), 6)
+        left_out = len(set(asked.terms(head)) - asked.every)
+        score = (weight, -left_out) if weight else (0.0, 0)
+        if score > best_score or not best:
+            best = []
+            best_score = score
+        if score == best_score:
+            best.append(head)
+    if best_score[0]:
+        return best
+    # Named by none: those that the rows share.
+    of_rows = Counter(head for row in rows for head in row.figures)
+    return [head for head in best if 2 * of_rows[head] >= len(rows)]
+
+
+def _without_totals(rows: Sequence[SheetRow], columns: Sequence[str]) -> list[SheetRow]:
+    """Return rows without those of totals, by their label or because they are the sum
+    of all others.
+    """
+    kept = [row for row in rows if not any(map(is_total, row.labels.values()))]
+    for column in columns[:1]:
+        total = sum(row.figures[column].value for row in kept)
+        if len(kept) > ROWS_OF_SUM and total:
+            kept = [row for row in kept if 2 * row.figures[column].value != total]
+    return kept

@@ -1,0 +1,142 @@
+"""All rows of a sheet: added up, averaged, ranked by what a column names, beside each
+other; never one of them by accident.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.services import build
+from chatbot.domain import Answer
+from chatbot.language.table_words import is_added_up, with_base_forms
+from chatbot.library.sources import Source
+from tests.answering.modes.conftest import question
+from tests.asking import on_the_way
+from tests.conftest import small_settings
+
+SHEETS = {
+    "ferry.csv": "Month,Passengers,Delay rate (%)\nJanuary,310,4\nFebruary,205,9\n"
+    "March,420,2\nTotal,935,5\n",
+    "seeds.csv": "Village,Month,Seed bags,Meetings\nOro,May,20,3\nOro,June,30,1\n"
+    "Luz,May,55,2\nLuz,June,10,8\n",
+    "nepal-stoves-2024.csv": "Country,Month,Stoves built\nNepal,2024-01,11\n"
+    "Nepal,2024-02,25\n",
+    "chad-stoves-2024.csv": "Country,Month,Stoves built\nChad,2024-01,40\n"
+    "Chad,2024-02,21\n",
+    "camp.csv": "Quarter,Spent (USD)\nQ1,100\nQ2,250\n",
+    "vacunas.csv": "Distrito;Dosis\nNorte;70\nSur;95\n",
+    "lamps.csv": "Item,Jan,Feb,Mar\nLamps given,7,8,9\nWires laid,1,2,3\n",
+}
+
+
+@pytest.fixture(scope="module")
+def ask(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], Answer]]:
+    """Answers from these sheets."""
+    folder = tmp_path_factory.mktemp("sheets")
+    settings = small_settings(folder / "data", chat_model="extractive", cache_seconds=0)
+    with build(settings) as keyless:
+        keyless.prepare()
+        for name, text in SHEETS.items():
+            path = Path(folder, name)
+            path.write_text(text, encoding="utf-8")
+            keyless.ingesting.service.ingest(Source(path, name))
+
+        def answer(query: str) -> Answer:
+            asked = replace(question(query), top_k=5)
+            return on_the_way(keyless.everything.flow, asked)[-1].answer
+
+        yield answer
+
+
+@pytest.mark.parametrize(
+    ("query", "beginning"),
+    [
+        (
+            "How many passengers were there altogether?",
+            "**ferry:** Total Passengers of 3 rows: 935 [1][2][3].",
+        ),
+        ("How many passengers were there in total?", "Passengers: 935 [1]."),
+        (
+            "What was the average number of passengers?",
+            "**ferry:** Average Passengers of 3 rows: 311.67 [1][2][3].",
+        ),
+        (
+            "How many seed bags did Oro get in total?",
+            "**seeds:** Total Seed bags, Oro of 2 rows: 50 [1][2].",
+        ),
+        (
+            "How many seed bags were there in May?",
+            "**seeds:** Total Seed bags, May of 2 rows: 75 [1][2].",
+        ),
+        (
+            "Which village got the most seed bags?",
+            "Highest Seed bags: Luz, 65 (sum of 2) [1][2]. Of 2 rows",
+        ),
+        (
+            "Which month had the most meetings in Luz?",
+            "Highest Meetings, Luz: June, 8 [1]. Of 2 rows",
+        ),
+        (
+            "How many stoves were built in Nepal in 2024?",
+            "**nepal-stoves-2024:** Total Stoves built, Nepal of 2 rows: 36 [1][2].",
+        ),
+        (
+            "Compare Nepal and Chad in January: stoves built",
+            "Stoves built, 2024-01: higher in Chad, 40 (2024) [1], than in Nepal, 11",
+        ),
+        (
+            "How much did the camp spend altogether?",
+            "**camp:** Total Spent (USD) of 2 rows: $350 [1][2].",
+        ),
+        (
+            "How many lamps were given in total?",
+            "**lamps:** Total Lamps given of 3 rows: 24 [1].",
+        ),
+        (
+            "¿Cuántas dosis hubo en total?",
+            "**vacunas:** Total de Dosis de 2 filas: 165",
+        ),
+        ("¿Qué distrito tuvo más dosis?", "Dosis, lo más alto: Sur, 95 [1]."),
+    ],
+)
+def test_the_rows_that_a_question_means_are_computed(
+    ask: Callable[[str], Answer], query: str, beginning: str
+) -> None:
+    answer = ask(query)
+    assert answer.response.startswith(beginning)
+    assert answer.answered
+
+
+def test_rates_are_listed_instead_of_added_up(ask: Callable[[str], Answer]) -> None:
+    answer = ask("What is the delay rate of the ferry altogether?")
+    beginning = "**ferry:** Delay rate (%): 3 rows, which are not added up."
+    assert answer.response.startswith(beginning)
+    assert "1. January: 4% [1]" in answer.response
+
+
+def test_no_month_stands_for_all_of_them(ask: Callable[[str], Answer]) -> None:
+    answer = ask("How many stoves were built in Chad?")
+    assert "2024-01: 40 (2024) [1]" in answer.response
+    assert "2024-02: 21 (2024) [2]" in answer.response
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("Visits", True),
+        ("Revenue (EUR)", True),
+        ("Attendance rate (%)", False),
+        ("Water level (m)", False),
+        ("Prix moyen", False),
+    ],
+)
+def test_shares_and_levels_are_not_added_up(head: str, expected: bool) -> None:
+    assert is_added_up(head) == expected
+
+
+def test_irregular_verbs_have_one_form() -> None:
+    assert with_base_forms("Spent and sold, given") == "spend and sell, give"
