@@ -164,8 +164,13 @@ class FigureTool:
         rendered = _rendered(table, text, turn.say)
         if rendered is None:
             return None
-        parts = _parts_of_formulas(query)
-        return replace(rendered, things=(*rendered.things, *derived, *parts))
+        things = (*rendered.things, *derived, *_parts_of_formulas(query))
+        if operation.wanted == "count":
+            words = UnusedWords(turn.judge)
+            if words.of_figures(turn.reading, things, rendered.text):
+                # The people of another share were counted.
+                return None
+        return replace(rendered, things=things)
 
     def first_of(self, phrase: str, turn: Turn) -> tuple[str, str] | None:
         """Return the country that words of a question mean by its rank ("the smallest
