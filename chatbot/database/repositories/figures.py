@@ -375,12 +375,14 @@ class FigureReader:
         """Return the condition on rows without those of versions that are being written
         or removed.
         """
-        conditions = [condition]
+        others: list[Json] = []
         for row in self._written.find({INCOMPLETE: {"$exists": True}}):
             other_report = {"document_id": {"$ne": row["document_id"]}}
             other_version = {"version": {"$ne": row["version"]}}
-            conditions.append({"$or": [other_report, other_version]})
-        return {"$and": conditions}
+            others.append({"$or": [other_report, other_version]})
+        if not others:
+            return condition
+        return {"$and": [condition, *others]} if condition else {"$and": others}
 
     def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
         visible = self._visible_versions()
