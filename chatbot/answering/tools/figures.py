@@ -52,6 +52,7 @@ from ...questions.kinds import (
 )
 from ...questions.nested import bound_of_named
 from ...questions.operations import (
+    Operation,
     dropped_operations,
     read_course,
     read_operation,
@@ -158,6 +159,19 @@ class FigureTool:
         if names_outside(others_named(turn.reading), query.indicators):
             # The length of all borders is not that of the one with Russia.
             return None
+        return self._computed(operation, query, table, derived, turn)
+
+    def _computed(
+        self,
+        operation: Operation,
+        query: FigureQuery,
+        table: FigureTable,
+        derived: Sequence[str],
+        turn: Turn,
+    ) -> Rendered | None:
+        """Put what was computed into words; None where it counts the people of another
+        share than that of the question.
+        """
         text = in_words(query, table, turn.say)
         if operation.wanted == "verdict":
             text = verdict(operation, table, turn.say)
@@ -168,7 +182,6 @@ class FigureTool:
         if operation.wanted == "count":
             words = UnusedWords(turn.judge)
             if words.of_figures(turn.reading, things, rendered.text):
-                # The people of another share were counted.
                 return None
         return replace(rendered, things=things)
 
