@@ -346,7 +346,45 @@ class FigureTool:
             return self._of_rows(turn, request)
         if asks_several(turn.reading):
             return None
+        if request.kind == "value" and not about:
+            return self._of_nobody(turn, request)
         return self._of_request(turn, request, about)
+
+    def _of_nobody(self, turn: Turn, request: Request) -> Rendered | None:
+        """Return what a question asks that names no country. Where it is just the name
+        of an indicator, it may mean each of several: their figures are listed.
+        """
+        if self._is_of_several(turn):
+            of_all = self._of_request(turn, replace(request, kind="ranking"), ())
+            card = None if of_all is None else of_all.card
+            if card is not None and self._is_name_of(
+                card.figures[0], request.topic, turn
+            ):
+                return of_all
+        return self._of_request(turn, request, ())
+
+    def _is_of_several(self, turn: Turn) -> bool:
+        """Return whether the reports in scope are of several countries, which nobody
+        has chosen.
+        """
+        scope = turn.question.scope
+        return (
+            scope.get(COUNTRY) is None and len(self.catalog.values(COUNTRY, scope)) > 1
+        )
+
+    def _is_name_of(self, figure: ReportedFigure, topic: str, turn: Turn) -> bool:
+        """Return whether a topic is a name of a figure's indicator, and has no word
+        more.
+        """
+        terms = turn.analyzer.terms
+        labels = {figure.label}
+        if is_total(figure.label):
+            labels.add("")
+        names = [indicator_name(figure.heading, label) for label in labels]
+        for entry in self.glossary():
+            if entry.heading == figure.heading and entry.label in labels:
+                names += [entry.term, *entry.other_words]
+        return any(set(terms(name)) == set(terms(topic)) for name in names)
 
     def _of_request(
         self, turn: Turn, request: Request, about: Sequence[str]
@@ -901,10 +939,22 @@ class FigureTool:
         asks_for_names = without_countries_asked_for(text) != text
         if asks_for_names or asks_for_person(text):
             return ""
-        if self.asked_for(turn)[0].kind != "value":
+        request, about = self.asked_for(turn)
+        if request.kind != "value":
             return ""
         if chunk.statements is not None:
             return self._state_cell(turn, passage)
+        if not about and self._is_of_several(turn):
+            # One of them would be the answer by accident.
+            return ""
+        return self._state_meant(turn, passage, context)
+
+    def _state_meant(self, turn: Turn, passage: Passage, context: Context) -> str:
+        """Return the figure that the question means of a passage with labelled
+        figures, as a sentence; "" if there is none of the kind that it asks for.
+        """
+        chunk = passage.hit.chunk
+        text = turn.reading.text
         units, _ = read_units(text)
         figure = None
         if COUNTRY in chunk.metadata and chunk.heading:

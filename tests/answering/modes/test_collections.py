@@ -123,7 +123,7 @@ def test_without_a_model_all_are_searched(
             year=2009,
             type="country_report",
         )
-        told = opened.ask("deep", query="What is the population?")
+        told = opened.ask("deep", query="Has the population been counted?")
     assert told.stages == []
     assert years(told) == {2009, 2021, 2023}
 

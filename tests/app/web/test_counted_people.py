@@ -1,4 +1,4 @@
-"""Questions that are answered from a share, from two reports, or not by a share."""
+"""Questions that are answered from a share, from all reports, or not by a share."""
 
 from collections.abc import Iterator
 
@@ -97,3 +97,22 @@ def test_countries_are_found_by_a_bound_of_a_named_one(app: Flask) -> None:
     text = ask(app, "Which countries are larger than Kenya?")
     assert "above 580,367 sq km in 1 of 2" in text
     assert "Peru" in text
+
+
+def test_an_indicator_of_no_country_is_listed_for_all(app: Flask) -> None:
+    answer = app.test_client().post("/query", json={"query": "What is the area?"}).json
+    assert "1. Peru: 1,285,216 sq km" in answer["response"]
+    assert "2. Kenya: 580,367 sq km" in answer["response"]
+
+
+def test_a_label_of_a_heading_is_not_listed_for_the_heading(app: Flask) -> None:
+    query = "What is the capital?"
+    answer = app.test_client().post("/query", json={"query": query}).json
+    assert "card" not in answer
+    assert "Kenya City" in answer["response"]
+
+
+def test_a_figure_of_one_chosen_country_is_its_own(app: Flask) -> None:
+    question = {"query": "What is the area?", "filters": {"country_name": "Kenya"}}
+    answer = app.test_client().post("/query", json=question).json
+    assert [figure["subject"] for figure in answer["card"]["figures"]] == ["Kenya"]
