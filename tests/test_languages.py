@@ -78,3 +78,10 @@ def test_a_question_that_may_be_in_two_languages_is_in_that_of_the_page() -> Non
     assert (
         language_of("Como se governa Angola?", preferred="portuguese") == "portuguese"
     )
+
+
+def test_letters_of_names_are_no_words_of_a_language() -> None:
+    rows = [
+        f"Region: Segou; School: Niono {letter}; Meals per day: 505" for letter in "CEF"
+    ]
+    assert language_of("\n".join(rows)) == "english"

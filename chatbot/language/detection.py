@@ -41,6 +41,8 @@ _LATIN, _NOT_LATIN = (
     re.compile("[a-zA-Z\u00c0-\u024f]"),
     re.compile(r"[^\W\d_a-zA-Z\u00c0-\u024f]+"),
 )
+_LETTER_OF_NAME = re.compile(r"\b[A-Z]\b(?!['’]?\s*\w)")
+"""The last letter of "School C": "c" is a word of French and Italian."""
 _ARABIC = re.compile("[ةىيك]")
 """Letters that Persian and Urdu, in the same script, write in other ways."""
 
@@ -54,7 +56,8 @@ def language_of(
     only. ``otherwise``: where the signs are too few; ``preferred``: among those with as
     many signs.
     """
-    words = set(TERM_PATTERN.findall(text.lower()))
+    without_letters = _LETTER_OF_NAME.sub("", text)
+    words = set(TERM_PATTERN.findall(without_letters.lower()))
     signs = {
         language: len(words & stop_words) for language, stop_words in _SIGNS.items()
     }
