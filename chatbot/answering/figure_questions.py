@@ -42,6 +42,7 @@ from ..search.indicators import TOTAL
 from .figure_premises import words_of
 from .figure_queries import FigureQueries, named_pair
 from .figure_sentences import by_value, higher, table_value
+from .figure_tables import IndicatorFigures
 from .key_figures import is_of_population
 
 STEPS: dict[str, AnyStep] = {
@@ -374,25 +375,19 @@ class FigureQuestions:
         """
         tables = self.queries.tables
         pairs = tables.indicators(scope)
-        pair = named_pair(name, pairs)
-        counted = tables.population(scope)
-        if pair is None or counted is None:
+        found = self._beside_population(name, subjects, scope)
+        if found is None or not found[0].is_amount:
             return []
-        population = indicator_name(*counted)
-        if name == population:
-            return []
-        part = tables.measured(*pair, pairs, scope, subjects)
-        if not part.is_amount:
-            return []
+        part, population = found
         if operation.wanted == "each":
             reported = self._reported_for_each(operation.topics[0], pairs)
             if reported:
                 return [reported]
             people = f" * {operation.people}" if operation.people > 1 else ""
             return [f"[{name}] / [{population}]{people}"]
-        heading, label = pair
+        heading = part.heading
         for other in pairs[heading]:
-            if other == label or (other and TOTAL not in self.terms(other)):
+            if other == part.label or (other and TOTAL not in self.terms(other)):
                 continue
             whole = tables.measured(heading, other, pairs, scope, subjects)
             if whole.units == part.units:
@@ -400,6 +395,23 @@ class FigureQuestions:
         if self.terms(population)[0] in self.terms(heading):
             return [name, population]
         return []
+
+    def _beside_population(
+        self, name: str, subjects: Sequence[str], scope: Scope
+    ) -> tuple[IndicatorFigures, str] | None:
+        """Return the figures of an indicator, and the name of the population; None of
+        the population itself, and where either is not reported.
+        """
+        tables = self.queries.tables
+        pairs = tables.indicators(scope)
+        pair = named_pair(name, pairs)
+        counted = tables.population(scope)
+        if pair is None or counted is None:
+            return None
+        population = indicator_name(*counted)
+        if name == population:
+            return None
+        return tables.measured(*pair, pairs, scope, subjects), population
 
     def _counted(
         self,
@@ -411,22 +423,17 @@ class FigureQuestions:
         """Return the formula of how many people a share of the population is, or of the
         others; none where a figure is no such share.
         """
-        tables = self.queries.tables
-        pairs = tables.indicators(scope)
-        pair = named_pair(name, pairs)
-        population = tables.population(scope)
-        if pair is None or population is None:
+        found = self._beside_population(name, subjects, scope)
+        if found is None or found[0].units != {PERCENT}:
             return []
-        part = tables.measured(*pair, pairs, scope, subjects)
-        texts = [figure.text for one in part.by_subject.values() for figure in one]
-        of_population = self.terms(f"{name} {' '.join(texts)}")
-        is_share = part.units == {PERCENT}
-        is_share &= is_of_population(pair[0], self.terms) or (
-            self.terms(population[0])[0] in of_population
-        )
-        if not is_share:
-            return []
-        people = f"[{indicator_name(*population)}]"
+        share, population = found
+        if not is_of_population(share.heading, self.terms):
+            texts = [name]
+            for figures in share.by_subject.values():
+                texts += [figure.text for figure in figures]
+            if self.terms(population)[0] not in self.terms(" ".join(texts)):
+                return []
+        people = f"[{population}]"
         if operation.inverse:
             return [f"{people} - [{name}] * {people}"]
         return [f"[{name}] * {people}"]

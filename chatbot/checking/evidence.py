@@ -454,8 +454,7 @@ def _stated_amounts(
     next_place = 0
     for figure in stated(text):
         # Amounts in prose may stand between two figures of rows.
-        in_sight = range(next_place, min(next_place + ROW_DISTANCE, len(places)))
-        for place in in_sight:
+        for place in range(next_place, min(next_place + ROW_DISTANCE, len(places))):
             statement, index = places[place]
             amount = statement.amounts[index]
             if figure.value not in amount.figure.values:

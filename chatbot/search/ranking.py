@@ -202,11 +202,9 @@ def split_by_country_tag(
     apart, with the whole question. ``general``, ``kept``: as for `general_scope`.
     """
     countries = scope.get(COUNTRY)
-    is_of_question = isinstance(countries, Values) and countries.or_none
-    if not is_of_question:
+    if not isinstance(countries, Values) or not countries.or_none:
         # A person chose the scope, or it has no country.
         return scope, general_scope(scope, kept, general, catalog)
-    assert isinstance(countries, Values)
     tagged = scope.having(COUNTRY, countries.values)
     untagged = scope.having(COUNTRY, [NO_VALUE], or_none=True)
     if not _holds_passages(untagged, catalog):
