@@ -11,7 +11,8 @@ is cancelled; for attachments and questions, the CPU seconds that are spent in t
 second after the client went away. Embedding a kB of passages costs the same whoever
 sends it, so the CPU seconds are compared with those of as much honest text, and the
 passages, cut in this process, with the size of the file. On a machine that others use,
-waiting counts as the CPU seconds that were spent meanwhile.
+waiting counts as the CPU seconds that were spent meanwhile, and what is over its share
+is measured once more, beside honest text of the same moment.
 """
 
 from __future__ import annotations
@@ -276,10 +277,7 @@ def measured(only: list[str]) -> dict[str, Row]:
         )
         with build(settings) as services:
             usual = passages_of(services, prose(HONEST))
-            honest = {
-                way: measure(server, prose(HONEST))["cpu"] / usual
-                for way, measure in WAYS.items()
-            }
+            honest = {way: of_honest_text(server, way, usual) for way in WAYS}
             print(
                 "an honest kilobyte of passages:",
                 {way: round(cpu, 4) for way, cpu in honest.items()},
@@ -289,23 +287,40 @@ def measured(only: list[str]) -> dict[str, Row]:
                 if only and one.name not in only:
                     continue
                 size = passages_of(services, one)
-                for way, measure in WAYS.items():
+                for way in WAYS:
                     if way == "upload" and one.is_question:
                         continue
-                    row = rows[f"{one.name} {way}"] = measure(server, one)
-                    row["passages"], row["most passages"] = (
-                        size,
-                        max(PASSAGES, REPEATED * len(one.data) / 1000),
-                    )
-                    row["share"] = max(
-                        SHARE, TIMES * honest[way] * max(size, len(one.data) / 1000)
-                    )
+                    name = f"{one.name} {way}"
+                    row = measured_one(server, one, way, size, honest[way])
+                    if failures({name: row}):
+                        # Other programs may have slowed the machine since honest
+                        # text was measured: a finding holds beside the same text.
+                        honest[way] = of_honest_text(server, way, usual)
+                        row = measured_one(server, one, way, size, honest[way])
+                    rows[name] = row
                     shown = (
                         value if key == "outcome" else f"{key} {value:.2f}"
                         for key, value in row.items()
                     )
                     print(f"{one.name:20} {way:7}", *shown, flush=True)
     return rows
+
+
+def of_honest_text(server: Server, way: str, usual: float) -> float:
+    """CPU seconds of a kB of passages of honest text: ``usual`` kB are sent."""
+    return float(WAYS[way](server, prose(HONEST))["cpu"]) / usual
+
+
+def measured_one(
+    server: Server, one: Hostile, way: str, size: float, honest: float
+) -> Row:
+    """What the input costs and may cost, where its passages are ``size`` kB long."""
+    row = WAYS[way](server, one)
+    kilobytes = len(one.data) / 1000
+    row["passages"] = size
+    row["most passages"] = max(PASSAGES, REPEATED * kilobytes)
+    row["share"] = max(SHARE, TIMES * honest * max(size, kilobytes))
+    return row
 
 
 def failures(rows: dict[str, Row]) -> list[str]:
