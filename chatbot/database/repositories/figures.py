@@ -376,7 +376,8 @@ class FigureReader:
         or removed.
         """
         others: list[Json] = []
-        for row in self._written.find({INCOMPLETE: {"$exists": True}}):
+        # A bound has an index, as "exists" has not.
+        for row in self._written.find({INCOMPLETE: {"$gt": ""}}):
             other_report = {"document_id": {"$ne": row["document_id"]}}
             other_version = {"version": {"$ne": row["version"]}}
             others.append({"$or": [other_report, other_version]})
