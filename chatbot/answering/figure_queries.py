@@ -3,6 +3,7 @@ that it names, chooses the figure of each cell, and runs its steps.
 """
 
 import difflib
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -167,12 +168,19 @@ class Derived:
         return UnitCell(cell, term.unit)
 
 
+_SUM = re.compile(r" [+-] ")
+"""Is in brackets before it is multiplied."""
+
+
 def _computed(sign: str, left: Term, right: Term) -> Term:
     """Return what a sign of a formula makes of two terms. Raises
     InvalidRequestError: their units differ, or the second one is zero.
     """
     text = f"{left.text} {sign} {right.text}"
     if sign in {"+", "-"}:
+        if left.text.isdecimal() and right.unit == PERCENT:
+            # The rest of a share is written "100 - [share]".
+            left = replace(left, unit=PERCENT)
         if left.unit != right.unit:
             raise InvalidRequestError(f"{left.unit!r} and {right.unit!r} differ.")
         value = left.value + right.value
@@ -181,6 +189,8 @@ def _computed(sign: str, left: Term, right: Term) -> Term:
         return Term(value, left.unit, text)
     if sign == "*":
         value = left.value * right.value
+        if _SUM.search(left.text):
+            text = f"({left.text}) {sign} {right.text}"
         if left.unit == PERCENT:
             # A share of a whole is of the unit of the whole.
             return Term(value / 100, right.unit, text)

@@ -28,8 +28,8 @@ from ..domain.figures import GlossaryEntry, indicator_name
 from ..domain.formulas import read_formula
 from ..domain.request import RequestContext
 from ..domain.scope import Reading
-from ..language.units import PERCENT
 from ..language.words import Say
+from ..questions.ages import read_ages
 from ..questions.counted import says_nothing, says_people
 from ..questions.kinds import Request, topic_of_figures
 from ..questions.operations import (
@@ -43,7 +43,7 @@ from .figure_premises import words_of
 from .figure_queries import FigureQueries, named_pair
 from .figure_sentences import by_value, higher, table_value
 from .figure_tables import IndicatorFigures
-from .key_figures import is_of_population
+from .people_shares import PeopleShares
 
 STEPS: dict[str, AnyStep] = {
     "difference": Difference(),
@@ -194,11 +194,11 @@ class FigureQuestions:
         request: RequestContext | None,
     ) -> FigureQuery | None:
         """Return the query without its unit; None where a topic means no figure."""
-        indicators = self._combined(operation, subjects, scope, request)
+        indicators = self._combined(operation, reading, subjects, scope, request)
         if indicators is None:
             return None
         steps: list[AnyStep] = []
-        if operation.wanted == "share":
+        if operation.wanted == "share" and len(indicators) > 1:
             steps.append(ShareOf(indicator=indicators[1]))
         if operation.wanted in STEPS:
             steps.append(_step_between(operation, subjects))
@@ -220,6 +220,7 @@ class FigureQuestions:
     def _combined(
         self,
         operation: Operation,
+        reading: Reading,
         subjects: Sequence[str],
         scope: Scope,
         request: RequestContext | None,
@@ -227,6 +228,8 @@ class FigureQuestions:
         """Return what the topics of an operation mean, as the formula that it asks for;
         None where one means no figure, or there is no other to compute it with.
         """
+        if operation.wanted == "count":
+            return self._counted(operation, reading, subjects, scope, request) or None
         indicators = self._of_topics(operation, scope, request)
         if len(set(indicators)) < len(operation.topics):
             return None
@@ -234,10 +237,11 @@ class FigureQuestions:
             return [_joined(indicators, SIGNS["sum"])]
         if operation.wanted == "dense":
             return self._of_area(indicators[0], scope) or None
+        if operation.wanted == "share" and self._derived(operation.topics[0]):
+            # It is a share already.
+            return indicators
         if operation.wanted in {"each", "share"}:
             return self._of_two(indicators[0], operation, subjects, scope) or None
-        if operation.wanted == "count":
-            return self._counted(indicators[0], operation, subjects, scope) or None
         return indicators
 
     def _of_topics(
@@ -415,28 +419,77 @@ class FigureQuestions:
 
     def _counted(
         self,
-        name: str,
+        operation: Operation,
+        reading: Reading,
+        subjects: Sequence[str],
+        scope: Scope,
+        request: RequestContext | None,
+    ) -> list[str]:
+        """Return the formula of how many people a share of the population is, or of the
+        others; none where a question means no such share.
+        """
+        counted = self.queries.tables.population(scope)
+        if counted is None:
+            return []
+        shares = PeopleShares(self.queries, self.terms, scope, subjects)
+        topic = operation.topics[0]
+        parts = shares.of_ages(topic)
+        share = _joined(parts, SIGNS["sum"])
+        if len(parts) > 1:
+            share = f"({share})"
+        if not parts and read_ages(topic) is None:
+            share = self._share_meant(operation, reading, shares, scope, request)
+        if not share:
+            return []
+        people = f"[{indicator_name(*counted)}]"
+        if operation.inverse:
+            return [f"{people} - {share} * {people}"]
+        return [f"{share} * {people}"]
+
+    def _share_meant(
+        self,
+        operation: Operation,
+        reading: Reading,
+        shares: PeopleShares,
+        scope: Scope,
+        request: RequestContext | None,
+    ) -> str:
+        """Return the share of all inhabitants that a question surely means, in
+        brackets; a derived one as it is computed. "" without one.
+        """
+        topic = operation.topics[0]
+        derived = self._derived(topic)
+        if derived is not None:
+            return f"({derived.formula})"
+        share = shares.by_glossary(reading)
+        if share:
+            return f"[{share}]"
+        for name in self._indicators(topic, operation, scope, request):
+            pair = named_pair(name, self.queries.tables.indicators(scope))
+            if pair is not None:
+                share = shares.whole_share(*pair)
+        return f"[{share}]" if share else ""
+
+    def share_of_others(
+        self,
         operation: Operation,
         subjects: Sequence[str],
         scope: Scope,
-    ) -> list[str]:
-        """Return the formula of how many people a share of the population is, or of the
-        others; none where a figure is no such share.
+        request: RequestContext | None,
+    ) -> tuple[FigureQuery, FigureTable, str] | None:
+        """Return the share that a question means which counts people, its table and of
+        whom it is, "" where nobody knows; None where it means none, or one of all
+        inhabitants.
         """
-        found = self._beside_population(name, subjects, scope)
-        if found is None or found[0].units != {PERCENT}:
-            return []
-        share, population = found
-        if not is_of_population(share.heading, self.terms):
-            texts = [name]
-            for figures in share.by_subject.values():
-                texts += [figure.text for figure in figures]
-            if self.terms(population)[0] not in self.terms(" ".join(texts)):
-                return []
-        people = f"[{population}]"
-        if operation.inverse:
-            return [f"{people} - [{name}] * {people}"]
-        return [f"[{name}] * {people}"]
+        shares = PeopleShares(self.queries, self.terms, scope, subjects)
+        found = shares.others(operation.topics[0], request)
+        if found is None:
+            return None
+        name, base = found
+        query = FigureQuery(indicators=(name,), subjects=tuple(subjects))
+        with suppress(InvalidRequestError):
+            return query, self.queries.run(query, scope), base
+        return None
 
     def _reported_for_each(
         self, topic: str, pairs: Mapping[str, Mapping[str, int]]

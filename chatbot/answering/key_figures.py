@@ -2,7 +2,7 @@
 have.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 
 from ..domain.errors import read_table
@@ -14,7 +14,12 @@ _NAMES: Sequence[Sequence[str]] = [
 ]
 
 _SIZES: Sequence[Sequence[str]] = list(_TABLE["size"].values())
-_OF_POPULATION: Sequence[str] = _TABLE["shares"]["of_population"]
+_SHARES = _TABLE["shares"]
+_OF_POPULATION: Sequence[str] = _SHARES["of_population"]
+_OF_GROUPS: Sequence[str] = _SHARES["of_groups"]
+_BASES: Mapping[str, Sequence[str]] = _SHARES["bases"]
+GROUPS_OF_PEOPLE: Mapping[str, str] = _SHARES["groups"]
+"""Words of a part of a figure, and the people of whom it is a share."""
 
 Indicator = tuple[str, str]
 """A heading and a label."""
@@ -34,9 +39,28 @@ def sizes(
     return _named(_SIZES, indicators, terms)
 
 
-def is_of_population(heading: str, terms: Callable[[str], Sequence[str]]) -> bool:
-    """Return whether the shares under a heading are of all inhabitants."""
-    return any(set(terms(name)) == set(terms(heading)) for name in _OF_POPULATION)
+def is_of_population(
+    heading: str, terms: Callable[[str], Sequence[str]], *, of_groups: bool = False
+) -> bool:
+    """Return whether the shares under a heading are of all inhabitants; ``of_groups``:
+    whether also its parts are, as the urban population is.
+    """
+    names = _OF_GROUPS if of_groups else _OF_POPULATION
+    return _has_heading(names, heading, terms)
+
+
+def base_of(heading: str, terms: Callable[[str], Sequence[str]]) -> str:
+    """Return of whom the shares under a heading are, "" where no table says it."""
+    for base, names in _BASES.items():
+        if _has_heading(names, heading, terms):
+            return base
+    return ""
+
+
+def _has_heading(
+    names: Sequence[str], heading: str, terms: Callable[[str], Sequence[str]]
+) -> bool:
+    return any(set(terms(name)) == set(terms(heading)) for name in names)
 
 
 def _named(

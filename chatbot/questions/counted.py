@@ -10,6 +10,10 @@ _COUNTED_PEOPLE = pattern(r"\b{counted_people}\b")
 _PEOPLE = re.compile(
     r"\b(?:people|persons|inhabitants|live[sd]?|living)\b", re.IGNORECASE
 )
+_OF_AN_AGE = re.compile(
+    r"\b(?:children|kids|youngsters|adults|elderly|old|young|aged?|years)\b",
+    re.IGNORECASE,
+)
 SAY_NOTHING = NEUTRAL_WORDS - {"longer", "shorter"}
 """Those of a figure, unlike those of an answer, are measured."""
 
@@ -34,3 +38,8 @@ def says_nothing(topic: str) -> bool:
     """Return whether a topic has only words that any figure answers."""
     words = set(map(str.lower, LETTERS_PATTERN.findall(topic))) - SAY_NOTHING
     return not analyzer("english").terms(" ".join(words))
+
+
+def says_no_more_of_people(topic: str) -> bool:
+    """Return whether a topic has only words for people, also for those of some age."""
+    return says_nothing(_OF_AN_AGE.sub(" ", _PEOPLE.sub(" ", topic)))

@@ -14,6 +14,7 @@ from ..domain.scope import Reading
 from ..language.analysis import analyzer
 from ..language.figures import SCALES, figures
 from ..language.units import ONE_IN, read_unit, unit_pattern
+from .ages import read_ages
 from .counted import (
     SAY_NOTHING,
     says_nothing,
@@ -371,11 +372,16 @@ def _count(question: _Wording) -> Operation | None:
     if not is_count or question.asks(_IN_PER_CENT) or "%" in question.text:
         return None
     counted = _NUMBER_OF.sub(" ", without_counted_people(question.text))
-    if says_people(counted):
+    ages = read_ages(counted)
+    if ages is None and says_people(counted):
         # The population itself.
         return None
     denied = question.asks(_NEGATION)
-    return Operation("count", (measured(counted),), inverse=denied)
+    topic = measured(counted)
+    if ages is not None:
+        # Its numbers and what stands before them are no other words.
+        topic = counted
+    return Operation("count", (topic,), inverse=denied)
 
 
 def _conversion(question: _Wording) -> Operation | None:

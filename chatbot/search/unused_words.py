@@ -44,6 +44,22 @@ class UnusedWords:
         """Return the words that neither the indicators of a computed answer have nor
         its ``text``.
         """
+        missing = self._missing(question, self._names_of(indicators, text))
+        topic = asking_part(question)
+        return [word for word in missing if self._says_something(topic, word)]
+
+    def unsaid(
+        self, question: Reading, indicators: Iterable[str], text: str
+    ) -> Sequence[str]:
+        """Return all telling words that neither the indicators of a computed answer
+        have nor its ``text``, however little they may say.
+        """
+        terms = analyzer_for(question.text, self.judge.language).terms
+        names = self._names_of(indicators, text)
+        return missing_words(telling_words(question), names, terms)
+
+    def _names_of(self, indicators: Iterable[str], text: str) -> list[str]:
+        """Return a text, the names of indicators and the glossary's words for these."""
         phrases = [text]
         for name in indicators:
             phrases.append(name)
@@ -51,9 +67,7 @@ class UnusedWords:
                 meant = indicator_name(entry.heading, entry.label) or entry.term
                 if f"{name}:".startswith(f"{meant}:"):
                     phrases += [entry.term, *entry.other_words]
-        missing = self._missing(question, phrases)
-        topic = asking_part(question)
-        return [word for word in missing if self._says_something(topic, word)]
+        return phrases
 
     def of_passages(self, question: Reading, chunks: Sequence[Chunk]) -> Sequence[str]:
         """Return the words that lead away from the passages that are quoted."""

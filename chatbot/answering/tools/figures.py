@@ -151,6 +151,21 @@ class FigureTool:
         if not is_wanted:
             return None
         found = questions.answer(operation, reading, about, scope, turn.request)
+        computed = self._found(operation, found, derived, turn)
+        if computed is None and operation.wanted == "count":
+            return self._share_of_others(questions, operation, about, turn)
+        return computed
+
+    def _found(
+        self,
+        operation: Operation,
+        found: tuple[FigureQuery, FigureTable] | None,
+        derived: Sequence[str],
+        turn: Turn,
+    ) -> Rendered | None:
+        """Return what was found for an operation in words; None where something is
+        missing in it, or it is about others.
+        """
         if found is None:
             return None
         query, table = found
@@ -179,11 +194,44 @@ class FigureTool:
         if rendered is None:
             return None
         things = (*rendered.things, *derived, *_parts_of_formulas(query))
-        if operation.wanted == "count":
-            words = UnusedWords(turn.judge)
-            if words.of_figures(turn.reading, things, rendered.text):
-                return None
+        is_share_of_all = operation.wanted == "count" or not operation.wanted
+        if is_share_of_all and self._asks_more(turn, things, rendered):
+            return None
         return replace(rendered, things=things)
+
+    def _asks_more(self, turn: Turn, things: Sequence[str], rendered: Rendered) -> bool:
+        """Return whether a question that counts people has a word for more than a share
+        of all of a country: those in its camps, those who were reached.
+        """
+        words = UnusedWords(turn.judge)
+        return bool(words.unsaid(turn.reading, things, rendered.text))
+
+    def _share_of_others(
+        self,
+        questions: FigureQuestions,
+        operation: Operation,
+        about: Sequence[str],
+        turn: Turn,
+    ) -> Rendered | None:
+        """Return the share of other people than all that a question means which counts
+        them, and whose share it is; None where it means none.
+        """
+        scope = turn.question.scope
+        found = questions.share_of_others(operation, about, scope, turn.request)
+        if found is None:
+            return None
+        query, table, base = found
+        if not table.chunk_ids or table.missing:
+            return None
+        text = turn.say("This is a share, not one of all inhabitants.")
+        if base:
+            text = turn.say("This is a share of {people}.", people=turn.say(base))
+        none = turn.say("The reports give no number of people.")
+        stated = in_words(query, table, turn.say)
+        rendered = _rendered(table, f"{stated} {text} {none}", turn.say)
+        if rendered is None or self._asks_more(turn, query.indicators, rendered):
+            return None
+        return rendered
 
     def first_of(self, phrase: str, turn: Turn) -> tuple[str, str] | None:
         """Return the country that words of a question mean by its rank ("the smallest
