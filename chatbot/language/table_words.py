@@ -21,6 +21,7 @@ __all__ = [
     "is_unnamed",
     "names_rows",
     "part_units",
+    "plain_rows",
     "read_unit",
     "role_of_head",
     "role_of_tag",
@@ -74,6 +75,12 @@ TABLE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _UNNAMED = re.compile(r"(?:Column \d+)?")
+_ROW_HEADS = "|".join(map(re.escape, _ROLES["item"] | _ROLES["indicator"]))
+_VALUE_HEADS = "|".join(map(re.escape, _ROLES["value"]))
+_QUOTED_ROW = re.compile(
+    rf"(?<=[“·;*])( ?)(?:{_ROW_HEADS}): ([^;·”\n]+); (\*\*)?(?:{_VALUE_HEADS}): ",
+    re.IGNORECASE,
+)
 
 
 class HeadUnit(NamedTuple):
@@ -84,6 +91,13 @@ class HeadUnit(NamedTuple):
     name: str
     scale: Decimal
     text: str
+
+
+def plain_rows(markdown: str) -> str:
+    """Return an answer with the quoted rows of tables as people write them, without the
+    heads that say nothing: "Boreholes: 55" for "Item: Boreholes; Value: 55".
+    """
+    return _QUOTED_ROW.sub(r"\1\2: \3", markdown)
 
 
 def role_of_head(head: str) -> str:

@@ -4,6 +4,8 @@ passage, and the files.
 
 import base64
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -11,7 +13,7 @@ from urllib.parse import unquote
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_steps import ask, finished
-from tests.fakes.scripted_chat import Json, ScriptedChat, done, source
+from tests.fakes.scripted_chat import WORLD, Json, ScriptedChat, done, source
 
 RATES = {
     "Kenya": {2020: 5.3, 2021: 6.1, 2023: 7.7, 2024: 4.5},
@@ -61,6 +63,14 @@ def show(
     chat.say((name, {**answer, "figures": figures}))
     finished(page, turn)
     return turn.locator(".figures")
+
+
+@contextmanager
+def answered(page: Page, pattern: str, answer: Json) -> Iterator[None]:
+    """Answer requests of the page that its scripted server does not know."""
+    page.route(pattern, lambda route: route.fulfill(json=answer))
+    yield
+    page.unroute(pattern)
 
 
 def test_lines_over_the_years_with_their_gaps_and_revisions(
@@ -149,12 +159,87 @@ def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(
             for name in (r"3.8% \(2022\)", r"4.5% \(2024\)", "2022\\)")
         ]
     )
-    box.get_by_text("Map", exact=True).click()
-    expect(box.locator(".map .land")).to_have_count(177)
+    others = {
+        "columns": [{"indicator": "Inflation rate", "unit": "%", "year": None}],
+        "rows": [
+            {"subject": "Kenya", "cells": [{"value": 4.5, "text": "4.5%"}]},
+            {"subject": "Mali", "cells": [{"value": 1.5, "text": "1.5%"}]},
+            {"subject": "Peru", "cells": [None]},
+        ],
+    }
+    world = {"country_name": [*WORLD, {"value": "Mali", "code": "466"}]}
+    with (
+        answered(browser, "**/api/figures/query", others),
+        answered(browser, "**/api/facets?field=country_name*", world),
+    ):
+        box.get_by_text("Map", exact=True).click()
+        expect(box.locator(".map .land")).to_have_count(177)
+    # All countries with a figure are shaded, and those of the answer outlined.
+    expect(box.locator(".map .chosen")).to_have_count(3)
+    expect(box.locator(".map title").filter(has_text="Mali: 1.5%")).to_have_count(1)
+    expect(box.locator(".map g:not(.chosen) > .step-1")).to_have_count(1)
+    fill = box.locator(".map .land.none").first.evaluate(
+        "(node) => document.querySelector(getComputedStyle(node).fill.slice(5, -2))"
+        "?.closest('.map')?.checkVisibility()"
+    )
+    assert fill is True
     somalia = box.get_by_role("button", name="Somalia, 2022: 6.8%, source 2").last
     expect(somalia.locator(".step-4")).to_have_count(1)
     somalia.press("Enter")
     expect(browser.locator("#evidence-number")).to_have_text("Source 2")
+
+
+def test_many_lines_have_their_names_with_signs_at_their_ends_and_no_legend(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    """A stroke from a line that ends early to its name looked like figures."""
+    names = ("Chad", "Iraq", "Kenya", "Laos", "Mali", "Oman", "Somalia")
+    figures = [
+        figure(name, year, float(place + year % 7), citation=1)
+        for place, name in enumerate(names)
+        for year in range(2020, 2023 if name == "Chad" else 2025)
+    ]
+    box = show(browser, chat, figures)
+    expect(box.locator(".end-label > path")).to_have_count(len(names))
+    assert sorted(box.locator(".end-label").all_text_contents()) == sorted(names)
+    expect(box.locator(".legend")).to_be_hidden()
+    expect(box.locator(".line")).to_have_count(len(names))
+    browser.set_viewport_size({"width": 320, "height": 800})
+    expect(box.locator(".end-label")).to_have_count(0)
+    expect(box.locator(".legend")).to_be_visible()
+
+
+def test_sentences_that_say_a_table_again_are_folded(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    table = (
+        "| Year | Kenya | Somalia |\n|---|---|---|\n"
+        "| 2020 | 5.3% [1] | 4.3% [2] |\n| 2021 | 6.1% [1] | 4.6% [2] |\n\n"
+    )
+    again = (
+        "Kenya: rose from 5.3% (2020) [1] to 6.1% (2021) [1]. "
+        "Somalia: rose from 4.3% (2020) [2] to 4.6% (2021) [2]."
+    )
+    show(browser, chat, FIGURES, f"{table}{again}\n\nOnly 4.5% [1].")
+    body = browser.locator(".turn .answer-body").last
+    folded = body.locator("details")
+    expect(folded.locator("summary")).to_have_text("In words")
+    expect(folded.locator(".citation")).to_have_text(["1", "1", "2", "2"])
+    show(browser, chat, FIGURES, f"{table}{again} Chad: 4.1% [1].")
+    expect(body.locator("table")).to_be_visible()
+    expect(body.locator("details")).to_have_count(0)
+
+
+def test_a_quoted_row_is_shown_without_heads_that_say_nothing(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    rows = (
+        "“Item: Boreholes; Value: 55 · **Item: Pumps; Value: 4** · Sex: Male; Value: 2”"
+    )
+    show(browser, chat, FIGURES, f"- **Kenya 2024:** {rows} [1]")
+    expect(browser.locator(".turn .answer-body li").last).to_contain_text(
+        "“Boreholes: 55 · Pumps: 4 · Sex: Male; Value: 2”"
+    )
 
 
 def test_the_keyboard_goes_from_point_to_point_and_opens_the_passage(

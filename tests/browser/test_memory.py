@@ -269,6 +269,11 @@ def test_conversations_are_found_renamed_deleted_and_taken_back(browser: Page) -
     browser.locator("#new-chat").click()
     ask(browser, CAPITAL)
     expect(listed(browser)).to_have_text([CAPITAL, GROWTH])
+    # It never opens by itself, and stays open once it was opened.
+    expect(browser.locator("#conversations")).to_be_hidden()
+    browser.locator("#conversations-button").click()
+    browser.reload()
+    expect(browser.locator("#conversations")).to_be_visible()
     expect(browser.locator("#conversations h3")).to_have_text(["Today"])
     expect(listed(browser).first).to_have_attribute("aria-current", "page")
     browser.get_by_label("Search the conversations").fill("growth")
@@ -448,6 +453,7 @@ def test_what_is_sent_is_what_was_written_where_it_was_written(browser: Page) ->
     first = browser.url
     browser.locator("#new-chat").click()
     ask(browser, CAPITAL)
+    browser.locator("#conversations-button").click()
     composer(browser).fill("A draft")
     release = held(browser, "**/api/formats")
     listed(browser).filter(has_text=GROWTH).click()

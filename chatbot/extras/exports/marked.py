@@ -7,6 +7,8 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from ...language.table_words import plain_rows
+
 MARK, END = "\ue000", "\ue001"
 """Stand around a marked place while Markdown is read; letters for private use."""
 _UNPRINTABLE = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -18,7 +20,7 @@ def parse_answer(markdown: str, answer: Mapping[str, Any]) -> Sequence[Token]:
         start = mark["start"]
         end = mark["end"]
         markdown = f"{markdown[:start]}{MARK}{markdown[start:end]}{END}{markdown[end:]}"
-    return MarkdownIt("commonmark").enable("table").parse(clean(markdown))
+    return MarkdownIt("commonmark").enable("table").parse(plain_rows(clean(markdown)))
 
 
 def clean(text: str) -> str:

@@ -1,7 +1,7 @@
 /** One answer: fed by the events of its stream, then complete. */
 import { linkCitations, missingIn, sourceItem } from "./citations.js";
 import { wireCopy } from "./copy.js";
-import { markdownView, withholdOpenBracket } from "./markdown.js";
+import { markdownView, plainRows, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
 import { store } from "./store.js";
 import {
@@ -279,7 +279,8 @@ export class AnswerView {
     const sources = listedSources
       .map((citation) => `[${citation.number}] ${sourceName(citation)}`)
       .join("\n");
-    const markdownOf = () => [response, sources].filter(Boolean).join("\n\n");
+    const markdownOf = () =>
+      [plainRows(response), sources].filter(Boolean).join("\n\n");
     wireCopy(this.#find(".copy"), markdownOf, this.#find(".copy span"), async () =>
       (await import("./after.js")).richText(this.#find(".answer"), listedSources),
     );

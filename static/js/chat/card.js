@@ -179,6 +179,42 @@ function cardOf(answer) {
   );
 }
 
+/** Fewer figures are read at a glance. */
+const MIN_SAID_AGAIN = 4;
+
+/** Return the numbers of a part of an answer, without those of its citations. */
+function numbersIn(node) {
+  const copy = node.cloneNode(true);
+  for (const citation of copy.querySelectorAll(".citation")) citation.remove();
+  return copy.textContent.match(/\d+(?:[.,]\d+)*/g) ?? [];
+}
+
+/**
+ * Fold the sentences below a table that say again what it says: all of their numbers
+ * stand in it.
+ */
+function foldSaidAgain(body) {
+  const table = body.querySelector("table");
+  if (!table) return;
+  const told = new Set(numbersIn(table));
+  const blocks = [...body.children];
+  const below = blocks.slice(1 + blocks.findIndex((block) => block.contains(table)));
+  for (const block of below) {
+    const isLong = block.querySelectorAll("p .citation").length >= MIN_SAID_AGAIN;
+    const isDoubted = block.querySelector(".unsupported, .unsupported-text");
+    if (!isLong || isDoubted || !numbersIn(block).every((one) => told.has(one)))
+      continue;
+    block.replaceChildren(
+      element(
+        "details",
+        { className: "said-again" },
+        element("summary", { text: t("In words") }),
+        ...block.childNodes,
+      ),
+    );
+  }
+}
+
 /** Show the card and the charts of an answer above or below its text. */
 export function showCard(root, answer, isAbove) {
   const body = root.querySelector(".answer-body");
@@ -188,4 +224,5 @@ export function showCard(root, answer, isAbove) {
   else if (card) body.after(card);
   if (answer.card?.kind !== "value") showFigures(charts, answer);
   emphasise(body, answer.figures ?? []);
+  foldSaidAgain(body);
 }

@@ -198,7 +198,7 @@ const NAME_GAP = 8;
 /** Between a line and its name, and between two names, in pixels. */
 const [END_GAP, LINE_GAP] = [8, 14];
 /** Narrower charts have a legend instead. */
-export const MIN_ENDS_WIDTH = 280;
+const MIN_ENDS_WIDTH = 280;
 /** Subjects are told apart by shape as well as by colour. */
 const SHAPES = [
   "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0",
@@ -327,7 +327,8 @@ function pushApart(named, height) {
 /**
  * Return the names of lines, beside their ends, as labels that do not lie over each
  * other, the grey ones only where there is room. All stand behind the last year, where
- * no line runs: a thin one leads there from a line that ends before.
+ * no line runs, each with the sign of its line: a stroke between a line and its name
+ * looks like figures.
  */
 function endLabels(chart, x, y, height) {
   const years = chart.series.map(({ points }) => points.at(-1).year);
@@ -335,29 +336,25 @@ function endLabels(chart, x, y, height) {
   const named = chart.series
     .map(({ subject, points, tone }, index) => ({
       subject,
-      last: points.at(-1),
       tone: tone ?? index,
+      at: y(points.at(-1).value),
     }))
     .filter(({ tone }) => tone < COLOURS || chart.series.length <= MAX_LINES)
-    .map((end) => ({ ...end, at: y(end.last.value) }))
     .toSorted((one, other) => one.at - other.at);
   pushApart(named, height);
-  return named.flatMap(({ subject, last, tone, at }) => [
-    ...(x(last.year) < right
-      ? [
-          shape("path", {
-            class: `leader ${seriesClass(tone)}`,
-            d: `M${x(last.year) + END_GAP} ${y(last.value)}L${right + END_GAP / 2} ${at}`,
-          }),
-        ]
-      : []),
-    shape("text", {
-      x: right + END_GAP,
-      y: at + 4,
-      class: `end ${seriesClass(tone)}`,
-      text: fitting(subject, chart.ends - END_GAP),
-    }),
-  ]);
+  return named.map(({ subject, tone, at }) =>
+    shape(
+      "g",
+      { class: "end-label", transform: `translate(${right + 2 * END_GAP} ${at})` },
+      marker(tone),
+      shape("text", {
+        x: END_GAP + 2,
+        y: 4,
+        class: `end ${seriesClass(tone)}`,
+        text: fitting(subject, chart.ends - 2 * END_GAP),
+      }),
+    ),
+  );
 }
 
 /** Return how wide the names at the ends of lines are at most, 0 where none are. */
@@ -365,8 +362,12 @@ function endsWidth({ series, hasEnds }, width) {
   const isNamed = hasEnds ?? series.length > COLOURS;
   if (!isNamed || width < MIN_ENDS_WIDTH) return 0;
   const longest = Math.max(...series.map(({ subject }) => labelWidth(subject)));
-  return Math.min(longest + 2 * END_GAP, width * MAX_NAME_SHARE);
+  return Math.min(longest + 3 * END_GAP, width * MAX_NAME_SHARE);
 }
+
+/** Return whether lines have their names at their ends, and need no legend. */
+export const hasEndNames = (chart, width) =>
+  chart.kind === "lines" && endsWidth(chart, width) > 0;
 
 function drawLines(chart, width) {
   const { unit, height = HEIGHT } = chart;

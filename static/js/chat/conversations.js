@@ -1,6 +1,6 @@
 /**
  * The list of conversations: beside the page where there is room, otherwise a modal
- * sheet.
+ * sheet. It opens when a person opens it, and then stays beside the page.
  */
 import { addressOf, go } from "./conversation.js";
 import { store } from "./store.js";
@@ -16,7 +16,7 @@ const onlyShared = byId("conversations-shared");
 const toggle = byId("conversations-button");
 const hasRoomBeside = matchMedia("(min-width: 56.25rem)");
 const hasRoomForThree = matchMedia("(min-width: 80rem)");
-const CLOSED = "conversations-closed";
+const OPENED = "conversations-opened";
 const TYPING_MS = 200;
 let pending = null;
 
@@ -41,10 +41,10 @@ function showToggle() {
 
 /**
  * Dock or undock the list: without conversations it is hidden, and beside the page it
- * stays as the person left it.
+ * stays as the person left it, at first closed.
  */
 function arrange() {
-  const isWanted = store.hasConversations && hasRoom() && !localStorage.getItem(CLOSED);
+  const isWanted = store.hasConversations && hasRoom() && localStorage.getItem(OPENED);
   if (dialog.open && (!isWanted || !isDocked()) && (hasRoom() || isDocked()))
     dialog.close();
   if (isWanted && !dialog.open) {
@@ -60,8 +60,8 @@ function arrange() {
 
 function setOpen(isOpen) {
   if (hasRoom()) {
-    if (isOpen) localStorage.removeItem(CLOSED);
-    else localStorage.setItem(CLOSED, "yes");
+    if (isOpen) localStorage.setItem(OPENED, "yes");
+    else localStorage.removeItem(OPENED);
     arrange();
   } else if (isOpen) dialog.showModal();
   else dialog.close();

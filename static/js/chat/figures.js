@@ -2,9 +2,9 @@
  * Charts below an answer: their points open passages, a table has the figures, and both
  * can be downloaded.
  */
-import { axisNote, chartsOf, draw, isWide, marker } from "./charts.js";
+import { axisNote, chartsOf, draw, hasEndNames, isWide, marker } from "./charts.js";
 import { whenResized, wireKeys } from "./points.js";
-import { at } from "../common/api.js";
+import { at, sendJson } from "../common/api.js";
 import { element, showItems, showText } from "../common/dom.js";
 import { sourceTitle, when } from "../common/format.js";
 import { nameOf } from "../common/names.js";
@@ -166,9 +166,11 @@ function linesOf(text) {
 }
 
 /** Return the legend of a picture: each subject with its sign, in rows. */
-function legendOf({ kind, series, hasEnds }) {
+function legendOf(chart) {
+  const { kind, series } = chart;
   let [x, y] = [8, 0];
-  if (kind !== "lines" || series.length < 2 || hasEnds) return [];
+  if (kind !== "lines" || series.length < 2 || hasEndNames(chart, PICTURE_WIDTH))
+    return [];
   return series.map(({ subject }, index) => {
     const width = 34 + 7 * subject.length;
     if (x + width > PICTURE_WIDTH) [x, y] = [8, y + LINE_HEIGHT];
@@ -320,6 +322,37 @@ export function downloads(
 
 const MIN_ON_MAP = 3;
 
+/**
+ * Return the bars of a chart with all other subjects that have a figure of the same
+ * kind, for a map: those of the answer are outlined in it. A page that is shared may
+ * not ask for them.
+ */
+async function withOthers(chart) {
+  const { indicator, unit, series, year } = chart;
+  if (document.body.dataset.shared) return chart;
+  const { columns, rows } = await sendJson("POST", "/api/figures/query", {
+    indicators: [indicator],
+    same_year: false,
+    ...(year && { years: [year] }),
+  }).catch(() => ({ columns: [], rows: [] }));
+  if (columns[0]?.unit !== unit) return chart;
+  const shown = new Set(series.map(({ subject }) => subject));
+  const others = rows
+    .filter(({ subject, cells: [cell] }) => cell && !shown.has(subject))
+    .map(({ subject, cells: [cell] }) => ({
+      subject,
+      isOther: true,
+      points: [{ value: cell.value, figure: { ...cell, unit } }],
+    }));
+  return {
+    ...chart,
+    series: [
+      ...series.map((one) => ({ ...one, isChosen: others.length > 0 })),
+      ...others,
+    ],
+  };
+}
+
 /** Offer the bars of several countries as a map, which is loaded when it is opened. */
 function mapFold(chart) {
   const box = element("div");
@@ -333,9 +366,12 @@ function mapFold(chart) {
   fold.addEventListener(
     "toggle",
     async () => {
-      const { mapOf } = await import("./map.js");
+      const [{ mapOf }, whole] = await Promise.all([
+        import("./map.js"),
+        withOthers(chart),
+      ]);
       box.replaceChildren(
-        await mapOf(chart, t("Map: {title}", { title: titleOf(chart) })),
+        await mapOf(whole, t("Map: {title}", { title: titleOf(chart) })),
       );
     },
     { once: true },
@@ -372,12 +408,14 @@ function figureOf(chart, sources, box) {
   const { kind, series } = chart,
     title = titleOf(chart);
   const holder = element("div", { className: "plot-holder" });
-  whenResized(holder, (width) =>
-    holder.replaceChildren(draw(chart, width, labelOf(chart))),
-  );
-  wireKeys(holder);
   const caption = element("figcaption", {}, element("h3", { text: title }));
-  if (kind === "lines" && series.length > 1) caption.append(legendList(series));
+  const legend = legendList(series);
+  if (kind === "lines" && series.length > 1) caption.append(legend);
+  whenResized(holder, (width) => {
+    holder.replaceChildren(draw(chart, width, labelOf(chart)));
+    legend.hidden = hasEndNames(chart, width);
+  });
+  wireKeys(holder);
   const note = element("p", { className: "axis-note" });
   showText(note, axisNote(chart));
   caption.append(note);

@@ -78,12 +78,12 @@ function stepsOf(values) {
   return (value) => 1 + Math.floor((sorted.indexOf(value) * STEPS) / sorted.length);
 }
 
-/** Return the pattern of countries without a figure. */
-const hatching = () =>
+/** Return the pattern of countries without a figure, for one map. */
+const hatching = (id) =>
   shape(
     "pattern",
     {
-      id: "hatching",
+      id,
       width: 2,
       height: 2,
       patternUnits: "userSpaceOnUse",
@@ -120,6 +120,20 @@ const ofSource = (subject, { text, year, citation }) => ({
   data: { "data-citation": citation },
 });
 
+const isOutlined = (country) => Number(country.classList.contains("chosen"));
+
+/** Draw a country whose figure the answer does not state: it has no source to open. */
+const otherCountry = (rings, { subject, figure }, step) =>
+  shape(
+    "g",
+    {},
+    shape("title", {
+      text:
+        [subject, figure.year].filter(Boolean).join(", ") + `: ${figureText(figure)}`,
+    }),
+    shape("path", { d: pathOf(rings), class: `land step-${step}` }),
+  );
+
 /**
  * Draw the bars of a chart as a map. Countries that it does not know are left out.
  * `countries`: the values of the facet, with their codes; `pointOf`: the name of a
@@ -139,20 +153,24 @@ export async function mapOf(
   const [world, known] = await Promise.all([outlines, countries ?? readCountries()]);
   const codes = new Map(known.map(({ value, code }) => [value, code]));
   const figures = new Map(
-    chart.series.map(({ subject, isChosen, points: [{ figure }] }) => [
+    chart.series.map(({ subject, isChosen, isOther, points: [{ figure }] }) => [
       codes.get(subject),
-      { subject, figure, isChosen },
+      { subject, figure, isChosen, isOther },
     ]),
   );
   const stepOf = stepsOf(chart.series.map(({ points: [{ value }] }) => value));
+  // Each map has a pattern of its own: that of a hidden map draws nothing.
+  const pattern = `hatching-${Math.random().toString(36).slice(2)}`;
+  const fill = `url(#${pattern})`;
   const points = [];
   const lines = readLines(world);
   const land = world.countries.map(([id, rows]) => {
     const rings = ringsOf(rows, lines);
     const found = id && figures.get(id);
-    if (!found) return shape("path", { d: pathOf(rings), class: "land none" });
+    if (!found) return shape("path", { d: pathOf(rings), class: "land none", fill });
     points.push(...rings.flat());
     const { subject, figure } = found;
+    if (found.isOther) return otherCountry(rings, found, stepOf(figure.value));
     const { name, data } = pointOf(subject, figure);
     return shape(
       "g",
@@ -169,9 +187,10 @@ export async function mapOf(
   });
   if (!points.length)
     return element("p", { text: t("The map has none of these countries.") });
-  const [low, high] = [chart.series.at(-1), chart.series[0]]
+  const sorted = chart.series
     .map(({ points: [{ figure }] }) => figure)
     .toSorted((one, other) => one.value - other.value);
+  const [low, high] = [sorted[0], sorted.at(-1)];
   const key = element(
     "p",
     { className: "map-key" },
@@ -192,7 +211,7 @@ export async function mapOf(
         height: 12,
         "aria-hidden": "true",
       },
-      shape("rect", { class: "land none", width: 8, height: 8 }),
+      shape("rect", { class: "land none", width: 8, height: 8, fill }),
     ),
     lacking,
   );
@@ -202,8 +221,9 @@ export async function mapOf(
     shape(
       "svg",
       { class: "map", viewBox: viewAround(points), role: "group", "aria-label": label },
-      hatching(),
-      ...land,
+      hatching(pattern),
+      // An outline lies over its neighbours.
+      ...land.toSorted((one, other) => isOutlined(one) - isOutlined(other)),
     ),
     key,
   );

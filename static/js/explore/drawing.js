@@ -1,5 +1,5 @@
 /** The charts and the table of what the explorer shows. */
-import { axisNote, COLOURS, draw, MIN_ENDS_WIDTH } from "../chat/charts.js";
+import { axisNote, COLOURS, draw, hasEndNames } from "../chat/charts.js";
 import { downloads, labelOf, legendList, titleOf } from "../chat/figures.js";
 import { whenResized, wireKeys } from "../chat/points.js";
 import { element } from "../common/dom.js";
@@ -128,7 +128,7 @@ function drawn(chart, sources, box) {
   );
   whenResized(holder, (width) => {
     holder.replaceChildren(draw(shown, width, labelOf(shown)));
-    legend.hidden = !chart.hasEnds || width >= MIN_ENDS_WIDTH;
+    legend.hidden = !chart.hasEnds || hasEndNames(chart, width);
   });
   wireKeys(holder);
   const hidden = all.length - shown.series.length;
