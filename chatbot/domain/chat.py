@@ -415,6 +415,8 @@ class ScopeSummary:
         default_factory=Scope
     )
     """What the question took over from its conversation, by `EarlierField`."""
+    documents_beside: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
+    """Reports without a field of the scope, which are searched beside its own."""
 
     @computed_field(exclude_if=lambda names: not names)
     @property

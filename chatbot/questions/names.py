@@ -136,6 +136,9 @@ MIN_TELLING_WORDS = 2
 _SEPARATOR = re.compile(r"[:,;|()\[\]/–—]|\s-\s|_")
 _DATE = re.compile(rf"\b(?:\d[\w.]*|(?:{'|'.join(MONTHS)})(?= \d))\b")
 _TITLE_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_QUOTED = re.compile(r"[\"“«]([^\"“”«»]{1,200})[\"”»]")
+MAX_QUOTED = 3
+"""Quotations of a question that may be titles."""
 _REPORT = pattern(r"\b{document_noun}s?\b")
 _LOOKS_LIKE_TITLE = re.compile(
     r"[A-Z]\w+\s+(?:(?:of|for|on|in|to|and|the|a)\s+)*[A-Z]\w+|[\"'“‘«]\w+ \w+"
@@ -148,6 +151,9 @@ def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | Non
     has none. A title is a title beside a word for a report, in quotation marks or with
     its capitals: "food security" is a topic.
     """
+    quoted = _quoted_title(text, catalog, scope)
+    if quoted is not None:
+        return quoted
     if not (_REPORT.search(text) or _LOOKS_LIKE_TITLE.search(text)):
         return None
     words = list(_TITLE_WORD.finditer(text))
@@ -165,6 +171,26 @@ def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | Non
             names = tuple(record.name for record in records_by_title[title])
             return NamedDocument(names, text[start:end], start, end)
     return None
+
+
+def _quoted_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | None:
+    """Return the report whose whole title, or name, a text has in quotation marks:
+    "jordan_water_2024" is then no question for Jordan in 2024.
+    """
+    for match in islice(_QUOTED.finditer(text), MAX_QUOTED):
+        plain = _plain_title(match[1])
+        names: list[str] = []
+        for record in catalog.all(scope):
+            if plain in {_plain_title(record.title), _plain_title(record.name)}:
+                names.append(record.name)
+        if plain and names:
+            return NamedDocument(tuple(names), match[1], match.start(1), match.end(1))
+    return None
+
+
+@lru_cache(maxsize=16384)
+def _plain_title(title: str) -> str:
+    return " ".join(normalise(word) for word in _TITLE_WORD.findall(title))
 
 
 def _is_meant(text: str, start: int, end: int) -> bool:

@@ -96,11 +96,10 @@ def test_the_title_of_a_report_is_its_scope() -> None:
 
 WATER = "Kenya Water Programme: Annual Review 2024"
 OTHER_LIBRARY = Reports(("Kenya", 2023), ("Kenya", 2024), ("Mali", 2024))
-OTHER_LIBRARY._records.append(
-    DocumentRecord(
-        WATER, WATER, WATER, "s", "c", "ready", "v", {"document_name": WATER}
-    )
-)
+OTHER_LIBRARY._records += [
+    DocumentRecord(name, name, name, "s", "c", "ready", "v", {"document_name": name})
+    for name in (WATER, "mali_wells_2024")
+]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +110,8 @@ OTHER_LIBRARY._records.append(
         ("Who was served by the water programme in Kenya?", None),
         ("What does Kenya: Country Report 2024 say on water?", None),
         ("Is the Kenya Water Programme larger than that of Mali?", None),
+        ("What is “mali_wells_2024” about?", "mali_wells_2024"),
+        ("What is “mali-wells-2024” about?", "mali_wells_2024"),
     ],
 )
 def test_a_title_with_a_country_is_a_scope_if_it_tells_more_than_the_country(

@@ -1,7 +1,7 @@
 """Looks which reports the scope has, before anybody searches them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...domain.chat import Question, ScopeSummary
 from ...domain.documents import Holdings
@@ -36,11 +36,15 @@ class CountReports:
             turn.searched = ScopeSummary(Scope(), count, 0)
             return None
         named = named_holdings(turn.catalog, question.scope)
-        turn.searched = counted_scope(question, named)
+        general = self._general_scope(turn)
+        turn.searched = replace(
+            counted_scope(question, named),
+            documents_beside=_count_beside(turn, named, general),
+        )
         if named.pending:
             reports = counted(turn.say, named.pending, "report")
             turn.events.notes.append(turn.say(STILL_INDEXED, reports=reports))
-        if not question.scope or turn.searched.documents or self._has_general(turn):
+        if not question.scope or turn.searched.documents or general is not None:
             return None
         names = describe(question.scope, turn.say)
         nothing = turn.say("There is no report for {names}.", names=names)
@@ -51,12 +55,21 @@ class CountReports:
             why="There are no reports in this scope.",
         )
 
-    def _has_general(self, turn: Turn) -> bool:
-        """Return whether general documents are searched beside the scope."""
+    def _general_scope(self, turn: Turn) -> Scope | None:
+        """Return the general documents that are searched beside the scope."""
         general = self.collections[0].name if self.collections else ""
         kept = turn.settings.general_collection
-        scope = general_scope(turn.question.scope, kept, general, turn.catalog)
-        return scope is not None
+        return general_scope(turn.question.scope, kept, general, turn.catalog)
+
+
+def _count_beside(turn: Turn, named: Holdings, general: Scope | None) -> int:
+    """Count the reports that are searched beside those that the scope names: general
+    ones beside a scope that was chosen, and those without a country or year beside one
+    that was read in the question.
+    """
+    if general is not None:
+        return turn.catalog.holdings(general).ready
+    return turn.catalog.holdings(turn.question.scope).ready - named.ready
 
 
 def counted_scope(question: Question, named: Holdings) -> ScopeSummary:

@@ -52,6 +52,9 @@ function wireKeys() {
     const isText = /** @type {Element} */ (target).closest(
       "input, textarea, select, [contenteditable]",
     );
+    // What lies behind the header and the composer is not paged over (chat.css).
+    const isPaging = key.startsWith("Page") || (key === " " && !isText);
+    document.documentElement.classList.toggle("paging", isPaging);
     const isMeant = altKey
       ? ALT_KEYS.includes(key)
       : !isText && (key === "?" || (/^[1-9]$/.test(key) && store.turns.length));

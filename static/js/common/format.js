@@ -50,9 +50,16 @@ export function scopeLine(scope, chosen = {}, attached = []) {
     attached.length && scope.documents <= attached.length
       ? attached.map(({ name }) => name).join(comma)
       : t("All reports");
+  const beside = scope.documents_beside;
+  const size = scopeSize(scope);
   return t("Scope: {names} — {size}", {
     names: names.join(" · ") || whole,
-    size: scopeSize(scope),
+    size: beside
+      ? t("{size}, and {reports} without a country or year", {
+          size,
+          reports: count(beside, "report"),
+        })
+      : size,
   });
 }
 

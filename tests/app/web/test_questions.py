@@ -59,6 +59,25 @@ def test_what_a_question_adds_to_the_scope(
     )
 
 
+def test_reports_searched_beside_the_scope_are_counted(
+    client: FlaskClient, reports: dict[str, str]
+) -> None:
+    """Those without a country are cited under "Kenya", too."""
+    assert "documents_beside" not in asked(client, QUESTION)["scope"]
+    added(client, ("notes.md", "# Field notes\n\nIn Kenya 37 pumps were repaired."))
+    scope = asked(client, QUESTION)["scope"]
+    assert (scope["documents"], scope["documents_beside"]) == (2, 1)
+    chosen = asked(client, QUESTION, filters={"country_name": ["Kenya"]})["scope"]
+    assert (chosen["documents"], chosen["documents_beside"]) == (2, 1)
+    assert "documents_beside" not in asked(client, "What is inflation?")["scope"]
+
+
+def asked(client: FlaskClient, question: str, **fields: Any) -> dict[str, Any]:
+    answer = client.post("/query", json={"query": question, **fields})
+    found: dict[str, Any] = answer.get_json()
+    return found
+
+
 def test_what_a_question_takes_over_is_from_earlier(
     client: FlaskClient, reports: dict[str, str]
 ) -> None:
