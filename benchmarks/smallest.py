@@ -46,6 +46,7 @@ SMALLEST = {
     "pictures": (
         "--into {scratch} --languages en --widths 390 --states passage --schemes light"
     ),
+    "first_load": "--rounds 1",
     "clients": "",
     "stranger": "",
 }

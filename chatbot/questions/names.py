@@ -137,8 +137,6 @@ _SEPARATOR = re.compile(r"[:,;|()\[\]/–—]|\s-\s|_")
 _DATE = re.compile(rf"\b(?:\d[\w.]*|(?:{'|'.join(MONTHS)})(?= \d))\b")
 _TITLE_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»]{1,200})[\"”»]")
-MAX_QUOTED = 3
-"""Quotations of a question that may be titles."""
 _REPORT = pattern(r"\b{document_noun}s?\b")
 _LOOKS_LIKE_TITLE = re.compile(
     r"[A-Z]\w+\s+(?:(?:of|for|on|in|to|and|the|a)\s+)*[A-Z]\w+|[\"'“‘«]\w+ \w+"
@@ -177,14 +175,16 @@ def _quoted_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | 
     """Return the report whose whole title, or name, a text has in quotation marks:
     "jordan_water_2024" is then no question for Jordan in 2024.
     """
-    for match in islice(_QUOTED.finditer(text), MAX_QUOTED):
-        plain = _plain_title(match[1])
-        names: list[str] = []
+    quoted = {_plain_title(match[1]): match for match in _QUOTED.finditer(text)}
+    names_of_title: dict[str, list[str]] = {}
+    if any(quoted):
         for record in catalog.all(scope):
-            if plain in {_plain_title(record.title), _plain_title(record.name)}:
-                names.append(record.name)
-        if plain and names:
-            return NamedDocument(tuple(names), match[1], match.start(1), match.end(1))
+            for title in {_plain_title(record.title), _plain_title(record.name)}:
+                names_of_title.setdefault(title, []).append(record.name)
+    for title, match in quoted.items():
+        if title and title in names_of_title:
+            names = tuple(names_of_title[title])
+            return NamedDocument(names, match[1], match.start(1), match.end(1))
     return None
 
 
