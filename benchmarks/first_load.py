@@ -34,6 +34,20 @@ SLOW_3G = {
     "downloadThroughput": 50_000,
     "uploadThroughput": 50_000,
 }
+OWN_SCRIPTS = """() => performance.getEntriesByType("resource")
+  .filter(({ name }) => name.endsWith(".js") && !name.includes("/vendor/"))
+  .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)"""
+WATCH = """() => {
+  window.asked = performance.now();
+  const observer = new MutationObserver(() => {
+    if (!document.querySelector(".answer-footer:not([hidden])")) return;
+    window.drawn ??= performance.now();
+  });
+  observer.observe(document, { subtree: true, attributes: true });
+}"""
+REQUESTS = """() => performance.getEntriesByType("resource")
+  .filter(({ startTime }) => asked < startTime && startTime < drawn)
+  .map(({ name }) => name)"""
 LIMITS = {
     "own scripts at opening, bytes": 46_000,
     "first load, bytes": 125_000,
@@ -78,16 +92,6 @@ class Load:
             last = end
         return last
 
-    def bytes_of(self, part: str, suffix: str = "") -> int:
-        """Return the bytes on the wire of addresses with a part and an end, headers
-        included.
-        """
-        return sum(
-            self.sizes.get(number, 0)
-            for number, url in self.urls.items()
-            if part in url and url.endswith(suffix)
-        )
-
 
 def opened(browser: Browser, address: str, is_slow: bool, asks: bool) -> dict[str, Any]:
     """Open the first page once, and ask where ``asks``; return what it cost."""
@@ -122,19 +126,17 @@ def opened(browser: Browser, address: str, is_slow: bool, asks: bool) -> dict[st
         "style sheets before the first paint": sum(
             url.endswith(".css") for url in load.urls.values()
         ),
-        "own scripts at opening, bytes": load.bytes_of("/js/", ".js")
-        - load.bytes_of("/vendor/", ".js"),
+        "own scripts at opening, bytes": page.evaluate(OWN_SCRIPTS),
     }
     if asks:
         page.wait_for_timeout(AHEAD_MS)
-        before = len(load.urls)
+        page.evaluate(WATCH)
         page.locator("#question").fill(QUESTION)
         page.keyboard.press("Enter")
         expect(page.locator(".chart .plot")).to_be_visible(timeout=30_000)
-        found["requests of a first answer"] = len(load.urls) - before
-        found["they are"] = sorted(
-            url.removeprefix(address) for url in list(load.urls.values())[before:]
-        )
+        urls = page.evaluate(REQUESTS)
+        found["requests of a first answer"] = len(urls)
+        found["they are"] = sorted(url.removeprefix(address) for url in urls)
     context.close()
     return found
 

@@ -17,8 +17,8 @@ import {
 import { comma, count, language, t } from "../common/words.js";
 
 const isBeside = matchMedia("(min-width: 70rem)");
-/** A page that takes longer comes by a slow connection; the pause after its cards. */
-const [SLOW_MS, QUIET_MS] = [2000, 700];
+/** A page that takes longer comes by a slow connection. */
+const SLOW_MS = 2000;
 const CARDS = 3;
 const COMPARED = 3;
 export const RANKED = 5;
@@ -239,19 +239,22 @@ async function showCards(facets, countries) {
   showItems(byId("examples"), cards.length ? cards : await titleCards(facets));
 }
 
-/** Draw the countries by their reports; a tap asks for the overview. */
-async function showMap(countries) {
+/** Fetch what draws the map, and the outlines that it draws. */
+const fetchMap = () =>
+  Promise.all([import("./map.js"), import("./points.js"), readWorld()]);
+
+/**
+ * Draw the countries by their reports; a tap asks for the overview. `fetched`: what
+ * `fetchMap` gives, where it was begun before.
+ */
+async function showMap(countries, fetched) {
   const series = countries
     .map(({ value: subject, documents: value }) => {
       const figure = { value, text: count(value, "report") };
       return { subject, points: [{ figure, value }] };
     })
     .toSorted((one, other) => other.points[0].value - one.points[0].value);
-  const outlines = readWorld(); // on its way beside the script that draws it
-  const [{ mapOf }, { wireKeys }] = await Promise.all([
-    import("./map.js"),
-    import("./points.js"),
-  ]);
+  const [{ mapOf }, { wireKeys }, outlines] = await (fetched ?? fetchMap());
   const map = await mapOf({ series }, t("Reports by country"), {
     countries,
     pointOf: (subject, { text }) => ({
@@ -271,14 +274,14 @@ async function showMap(countries) {
 }
 
 /** Keep the room of the map, and draw it when a person comes near it. */
-function awaitMap(countries) {
+function awaitMap(countries, fetched) {
   const inside = byId("inside");
   inside.hidden = false;
   inside.classList.add("awaited");
   new IntersectionObserver(([{ isIntersecting }], observer) => {
     if (!isIntersecting) return;
     observer.disconnect();
-    showMap(countries).catch(() => {
+    showMap(countries, fetched).catch(() => {
       inside.hidden = true;
     });
   }).observe(inside);
@@ -343,11 +346,11 @@ export async function showFirst(facets) {
   if (countries.length < 2) showGroups(facets);
   // Nobody's data is spent on a picture who saves them.
   else if (!connection?.saveData) {
-    // Where the map stands below the cards, these make the room first. Where the page
-    // was long on its way, all else comes before it.
-    const isSlow = performance.now() > SLOW_MS;
-    if (!isBeside.matches || isSlow) await cards;
-    if (isSlow) await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-    awaitMap(countries);
+    // Where the map stands below the cards, these make the room first; beside them it
+    // is on its way with what they show, and drawn after them.
+    const fetched = isBeside.matches ? fetchMap() : null;
+    fetched?.catch(() => {});
+    if (!isBeside.matches || performance.now() > SLOW_MS) await cards;
+    awaitMap(countries, fetched);
   }
 }
