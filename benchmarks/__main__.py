@@ -40,6 +40,7 @@ COMMANDS = {
     "stranger": "the wheel in an empty environment, the snippets, the Python API",
     "documented": "the commands that the pages print, as they are printed",
     "pictures": "the page in every language, width and state, and its layout's rules",
+    "drawn": "whether the charts of answers draw what the answers state",
     "first_load": "bytes, requests and times of the first page, also on slow 3G",
     "clients": (
         "a Python and a TypeScript client, generated from the description, ask a "

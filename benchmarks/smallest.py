@@ -47,6 +47,7 @@ SMALLEST = {
         "--into {scratch} --languages en --widths 390 --states passage --schemes light"
     ),
     "first_load": "--rounds 1",
+    "drawn": "--answers 2",
     "clients": "",
     "stranger": "",
 }

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import openpyxl
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -175,6 +176,49 @@ def test_without_the_scope_of_the_question_what_was_chosen_for_it_stays(
     line = browser.locator("article.answer:not([aria-busy]) .scope-line").nth(1)
     expect(line).to_contain_text("(chosen)", timeout=30_000)
     expect(line).not_to_contain_text("Kenya")
+    assert problems == []
+
+
+EIGHT = (
+    "Compare the inflation rate of Kenya, Ethiopia, Nigeria, Somalia, Sudan, Mali, "
+    "Mozambique and Egypt from 2019 to 2024"
+)
+
+
+def test_eight_countries_over_six_years_are_lines_numbers_and_cited_cells(
+    page: tuple[Page, list[str]], address: str, tmp_path: Path
+) -> None:
+    """In the page, the picture, Excel and Word."""
+    browser, problems = page
+    browser.goto(address)
+    browser.get_by_label("Question", exact=True).fill(EIGHT)
+    browser.locator("#send").click()
+    chart = browser.locator(".chart")
+    expect(chart.locator(".line:not(.gap)")).to_have_count(8, timeout=30_000)
+    expect(chart.locator(".end-label")).to_have_count(8)
+    cells = browser.locator(".answer-body td")
+    figures = cells.filter(has_text=re.compile(r"\d%"))
+    assert cells.count() == 48
+    assert figures.locator(".citation").count() == figures.count() >= 43
+    with browser.expect_download() as drawn:
+        chart.get_by_role("button", name="SVG").click()
+    svg = drawn.value.path().read_text("utf-8")
+    for country in ("Kenya", "Ethiopia", "Mozambique", "Egypt"):
+        assert f">{country}</text>" in svg
+    browser.locator(".more-actions > summary").click()
+    browser.locator(".download").click()
+    with browser.expect_download() as table:
+        browser.locator("[data-export=xlsx]").click()
+    table.value.save_as(tmp_path / "table.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "table.xlsx").worksheets[0]
+    numbers = [
+        cell
+        for row in sheet.iter_rows(min_row=2, min_col=2)
+        for cell in row
+        if isinstance(cell.value, int | float)
+    ]
+    assert len(numbers) == figures.count()
+    assert len(sheet._charts) == 1
     assert problems == []
 
 
