@@ -70,8 +70,8 @@ class UsageAccounting:
         meter: RequestMeter,
         limit: Scope = EVERYTHING,
     ) -> Iterator[Callable[[Answer], Answer]]:
-        """Yield ``finish``, which adds the ledger to the trace of the answer and books
-        it to the day.
+        """Yield ``finish``, which adds the ledger to the trace of the answer, to be
+        booked by `book`.
 
         Without ``finish`` the question has failed or was cancelled, and its steps are
         unknown. Then the usage that reached the metered chat model is booked to the day
@@ -86,8 +86,6 @@ class UsageAccounting:
             nonlocal finished
             finished = True
             rows = self.ledger(answer.trace.steps)
-            is_degraded = answer.degraded is not None
-            self.days.book(rows, questions=1, limit=limit, is_degraded=is_degraded)
             return replace(answer, trace=replace(answer.trace, ledger=rows))
 
         try:
@@ -98,6 +96,15 @@ class UsageAccounting:
                 self.days.book(rows, questions=0, limit=limit)
                 if conversation_id is not None:
                     self._book(conversation_id, Sums.of(rows, questions=0))
+
+    def book(self, answer: Answer, limit: Scope = EVERYTHING) -> None:
+        """Add a finished answer to the usage of today."""
+        self.days.book(
+            answer.trace.ledger,
+            questions=1,
+            limit=limit,
+            is_degraded=answer.degraded is not None,
+        )
 
     def _book(self, conversation_id: str, sums: Sums) -> None:
         """Add to the usage of a conversation, if the database takes it."""

@@ -8,7 +8,8 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from ..checking.wording import normalise, strip_marks, without_numbers
 from ..database.core import BOOKKEEPING_SECONDS, Json, bookkeeping
@@ -97,6 +98,8 @@ class ChatService:
     conversations: ConversationRepository
     flow: Callable[[Scope], Flow]
     accounting: UsageAccounting
+    at_once: Callable[[Sequence[Callable[[], Any]]], list[Any]]
+    """`Database.at_once`."""
 
     def answer(
         self,
@@ -140,7 +143,12 @@ class ChatService:
             keeper.begin()
             answer = finish(turn.answer)
         question = replace(question, standalone=turn.condensed)
-        return keeper.keep(question, answer, caller.owner)
+        book = partial(self.accounting.book, answer, limit)
+        keep = partial(keeper.keep, question, answer, caller.owner)
+        # The usage first: the first call is made whatever becomes of the others.
+        *_, saved = self.at_once([book, *turn.writes, keep])
+        assert isinstance(saved, Saved)
+        return saved
 
     def history_of(
         self, question: Question, place: Place, caller: Caller

@@ -118,13 +118,16 @@ class Flow:
             CancelledError: nobody waits for the answer any more.
             ChatbotError: something that it needs failed.
         """
-        return self.run(question, request=request, send=send).answer
+        turn = self.run(question, request=request, send=send)
+        for write in turn.writes:
+            write()
+        return turn.answer
 
     def run(
         self, question: Question, *, request: RequestContext, send: Send = send_nothing
     ) -> Turn:
-        """Answer a question; return its turn, which has the answer. Raises as `answer`
-        does.
+        """Answer a question; return its turn, which has the answer and the writes that
+        the caller has to do (`Turn.writes`). Raises as `answer` does.
         """
         lookups_before = request.meter.lookups
         turn = self.begin(question, request, send)

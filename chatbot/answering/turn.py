@@ -245,6 +245,10 @@ class Turn:
     unused: Sequence[str] = ()
     """Words of the question that say something and that the answer does not use."""
     answered: Answer | None = None
+    writes: list[Callable[[], object]] = field(default_factory=list)
+    """What is stored once the answer is known, beside its message: nobody needs to wait
+    for one after the other.
+    """
 
     @classmethod
     def begin(

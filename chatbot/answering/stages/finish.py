@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...domain import Answer
 from ...domain.chat import Citation, Degraded, Trace
@@ -61,7 +62,8 @@ class Finish:
             answer = _with_sources(turn, answer)
         turn.events.end()
         if turn.cache_key and answer.degraded is None:
-            self.cache.put(turn.cache_key, answer, turn.request)
+            put = partial(self.cache.put, turn.cache_key, answer, turn.request)
+            turn.writes.append(put)
             trace = with_lookups(answer.trace, turn, lookups)
             answer = replace(answer, trace=trace)
         return with_preamble(turn, answer)

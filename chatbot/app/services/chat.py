@@ -35,4 +35,5 @@ def build_chat(
         conversations=storage.conversations,
         flow=flow,
         accounting=accounting,
+        at_once=storage.database.at_once,
     )
