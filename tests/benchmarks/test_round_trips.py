@@ -14,10 +14,10 @@ from benchmarks.round_trips import (
 )
 
 BOUNDS = {
-    "question": (5, 9),
+    "question": (5, 7),
     "search": (4, 4),
-    "comparison": (12, 12),
-    "deep": (10, 10),
+    "comparison": (8, 8),
+    "deep": (8, 8),
 }
 """Calls in a row before the model is asked, and in all. The deep question has one
 round.
