@@ -398,6 +398,7 @@ class Interleaving:
             for process in living:
                 process.site.database.changes.close_abandoned()
             self.turns.clock.now += LONG_SECONDS
+        survivor.site.services.ingesting.finish_deletions()
         survivor.site.services.ingesting.clear_up()
         survivor.site.services.retention.purge_expired()
         expected = self._look(self._process())
