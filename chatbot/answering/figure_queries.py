@@ -420,7 +420,11 @@ class FigureQueries:
             pair = named_pair(indicator_name(entry.heading, entry.label), pairs)
         if pair is None:
             raise _unknown(name, pairs)
-        return Reported(self.tables.measured(*pair, pairs, scope, subjects))
+        measured = self.tables.measured(*pair, pairs, scope, subjects)
+        if measured.by_subject:
+            return Reported(measured)
+        # Rows of a document whose labels are months or names are subjects, too.
+        return Reported(self.tables.of_labels(pair[0], scope, subjects))
 
     def _entry(self, name: str) -> GlossaryEntry | None:
         """Return the entry of the glossary with this term or other word that stands for

@@ -489,6 +489,18 @@ class FigureTables:
         figures += _only_ones(heading, named, {figure.subject for figure in figures})
         return IndicatorFigures(heading, label, dict(_by_subject(figures)))
 
+    def of_labels(
+        self, heading: str, scope: Scope, labels: Collection[str]
+    ) -> IndicatorFigures:
+        """Return the figures under a heading by their labels, as those of a sheet's
+        months: of these labels.
+        """
+        figures: list[ReportedFigure] = []
+        for figure in self._figures.find(scope, headings=[heading]):
+            if figure.label in labels:
+                figures.append(replace(figure, subject=figure.label, label=""))
+        return IndicatorFigures(heading, "", dict(_by_subject(figures)))
+
     def _alike_headings(self, heading: str, headings: Iterable[str]) -> list[str]:
         """Return a heading where it is there, and those that may be names of the same
         thing.

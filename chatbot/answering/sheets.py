@@ -15,6 +15,7 @@ from ..domain import Chunk, ReportedFigure, Scope
 from ..domain.figure_query import FigureCell, FigureColumn, FigureRow, FigureTable
 from ..domain.protocols import Passages
 from ..domain.tables import Texts
+from ..language.countries import country_code
 from ..language.periods import is_time, periods_in
 from ..language.reported_figures import figures_of, year_of
 from ..language.table_words import is_added_up, is_total
@@ -28,6 +29,7 @@ from .table_rows import (
     ROWS_OF_SUM,
     AskedWords,
     FoundTables,
+    RowFigures,
     Words,
     written,
 )
@@ -68,6 +70,8 @@ class Sheet:
     lacking: Words
     has_totals: bool
     """Whether the sheet has the sum of some of its rows, too."""
+    has_older: bool
+    """Whether it has a month that the question names in older years, too."""
     asked: AskedWords = field(repr=False)
 
     @cached_property
@@ -236,6 +240,7 @@ def rows_of(chunk: Chunk) -> Iterator[SheetRow]:
     by_text: dict[str, list[ReportedFigure]] = defaultdict(list)
     for figure in figures_of(chunk):
         by_text[written(figure)].append(figure)
+    table = RowFigures(chunk)
     place = str(chunk.metadata.get(COUNTRY) or "")
     for line in chunk.text.splitlines():
         labels = {DOCUMENT: place}
@@ -244,12 +249,20 @@ def rows_of(chunk: Chunk) -> Iterator[SheetRow]:
             head, _, value = cell.rpartition(": ")
             same = by_text[value.partition(" ")[0].rstrip("%")]
             if head and same:
-                # Its row is what it is a figure of, whatever else the table names.
-                figures[head] = replace(same.pop(0), subject=line.partition("; ")[0])
+                figures[head] = _of_line(table.of_row(same.pop(0)), line)
             elif head:
                 labels[head] = value
         if figures:
             yield from _by_period(SheetRow(labels, figures, chunk))
+
+
+def _of_line(figure: ReportedFigure, line: str) -> ReportedFigure:
+    """Return the figure of a row. Of several rows of one country each is that of its
+    line: they are no countries.
+    """
+    if country_code(figure.subject):
+        return replace(figure, subject=line.partition("; ")[0])
+    return figure
 
 
 def _by_period(row: SheetRow) -> Iterator[SheetRow]:
@@ -270,7 +283,9 @@ def _chosen(asked: AskedWords, rows: Sequence[SheetRow]) -> Sheet | None:
     """Return the rows of a sheet that a question means, and the columns; None where it
     names no column of several, or there are no such rows.
     """
-    rows = _of_years(asked, rows)
+    of_years = _of_years(asked, rows)
+    rows = _newest_of_months(asked, of_years)
+    has_older = len(rows) < len(of_years)
     columns = _columns(asked, rows)
     if not columns or any(map(is_time, columns)):
         return None
@@ -285,7 +300,38 @@ def _chosen(asked: AskedWords, rows: Sequence[SheetRow]) -> Sheet | None:
         told += [row.chunk.title, row.chunk.section, *row.labels.values()]
         told += [str(year_of(figure)) for figure in row.figures.values()]
     lacking = asked.words - asked.within(*told)
-    return Sheet(rows, columns, chosen, lacking, len(rows) < count, asked)
+    has_totals = len(rows) < count
+    return Sheet(rows, columns, chosen, lacking, has_totals, has_older, asked)
+
+
+def _newest_of_months(
+    asked: AskedWords, rows: Sequence[SheetRow]
+) -> Sequence[SheetRow]:
+    """Return rows; of a month that a question names without a year, which several
+    years have, only those of the newest.
+    """
+    kept = list(rows)
+    for term, year in periods_in(asked.text):
+        if year or asked.years:
+            continue
+        of_month = [row for row in kept if term in _periods_of(row)]
+        newest = max((_year_of(row) for row in of_month), default=0)
+        kept = [row for row in kept if row not in of_month or _year_of(row) == newest]
+    return kept
+
+
+def _periods_of(row: SheetRow) -> set[str]:
+    """Return the months, quarters and weeks that the labels of a row are."""
+    periods: set[str] = set()
+    for head, label in row.labels.items():
+        found = periods_in(f"{head}: {label}")
+        if len(found) == 1:
+            periods.add(found[0][0])
+    return periods
+
+
+def _year_of(row: SheetRow) -> int:
+    return max(map(year_of, row.figures.values()))
 
 
 def _named_rows(

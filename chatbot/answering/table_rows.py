@@ -26,6 +26,7 @@ from ..language.periods import DAY, periods_in, unify_periods
 from ..language.reported_figures import dated_text, figures_of, year_of
 from ..language.table_words import is_total, with_base_forms
 from ..language.words import Say
+from ..questions.computations import HAPPENS_WORDS
 from ..questions.kinds import topic_of_figures, without_altogether
 from ..questions.reading import NEUTRAL_WORDS, SHARE_WORDS, in_a_sentence
 from ..search.weights import read_weight
@@ -49,9 +50,10 @@ MOST_CELLS = int(read_weight("cells.cells"))
 SHARED = read_weight("cells.shared")
 SUM_TOLERANCE = Decimal(str(read_weight("cells.sum")))
 ROWS_OF_SUM = int(read_weight("cells.rows_of_sum"))
-_SAYS_NOTHING = NEUTRAL_WORDS.union(SHARE_WORDS, *STOP_WORDS.values())
+_SAYS_NOTHING = NEUTRAL_WORDS.union(SHARE_WORDS, HAPPENS_WORDS, *STOP_WORDS.values())
 _LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
 _ASIDE = re.compile(r"\([^()]*\)")
+_PER = re.compile(r"\b(?:per|par|por|لكل)\b", re.IGNORECASE)
 _IN_A_YEAR = {"month": 12, "quarter": 4, "week": 53}
 Words = frozenset[str]
 FiguresByRow = dict[str, list[ReportedFigure]]
@@ -233,9 +235,9 @@ class RowFigures:
 
 def _terms(terms: Callable[[str], Sequence[str]], text: str) -> Sequence[str]:
     """Return the terms of a text, a period as one and the same in all spellings, and so
-    the forms of a verb.
+    the forms of a verb. "Meals per day" are "meals a day".
     """
-    return terms(with_base_forms(unify_periods(text)))
+    return terms(_PER.sub(" ", with_base_forms(unify_periods(text))))
 
 
 def written(figure: ReportedFigure) -> str:

@@ -46,7 +46,11 @@ _PARTS = _words(_TABLE["columns"]["parts"])
 _SHARES = _words(_TABLE["columns"]["shares"])
 _LEVELS = _words(_TABLE["columns"]["levels"])
 _TOTALS = _words(_TABLE["columns"]["totals"])
-_BASE_FORMS = dict(pair.split() for pair in _words(_TABLE["verbs"]["irregular"]))
+_BASE_FORMS = dict(
+    pair.split()
+    for kind in ("irregular", "alike")
+    for pair in _words(_TABLE["verbs"][kind])
+)
 _IRREGULAR = re.compile(rf"\b(?:{'|'.join(_BASE_FORMS)})\b", re.IGNORECASE)
 NAMELESS_SHEETS = _words(_TABLE["columns"]["sheets"])
 """Names that programs give to sheets."""
@@ -166,7 +170,9 @@ def is_share(head: str) -> bool:
 
 
 def with_base_forms(text: str) -> str:
-    """Return a text with the base forms of its irregular verbs: "spend" for "Spent"."""
+    """Return a text with the base forms of its irregular verbs, and one word for those
+    that mean one thing: "spend" for "Spent", "rain" for "Rainfall".
+    """
     return _IRREGULAR.sub(lambda match: _BASE_FORMS[match[0].lower()], text)
 
 

@@ -6,12 +6,15 @@ from io import BytesIO
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
+from flask import Flask
 from openpyxl import load_workbook
 from playwright.sync_api import Page, expect
 
 from chatbot.app.web.pages import asset_bytes, imported
 from tests.app.web.live import address
+from tests.browser.conftest import Watched
 from tests.browser.test_card import app, ask, page
+from tests.conftest import ingest_file
 
 __all__ = ["address", "app", "page"]
 INFLATION = "Inflation rate (consumer prices)"
@@ -86,3 +89,30 @@ def test_an_indicator_has_a_page(page: Page, address: str) -> None:
 def test_the_page_of_questions_loads_none_of_it() -> None:
     assert not [name for name in imported("js/chat/chat.js") if "explore" in name]
     assert asset_bytes("js/explore/explore.js")
+
+
+def test_a_cell_of_an_own_sheet_opens_in_it(
+    page: Page, app: Flask, tmp_path: Path
+) -> None:
+    path = tmp_path / "loans-2024.csv"
+    path.write_text("Month,Loans,Defaults\nMarch,270,11\nApril,281,15\n", "utf-8")
+    ingest_file(app.extensions["services"], path, path.name)
+    ask(page, "How many loans were there in March?")
+    page.locator(".explore-link").click()
+    table = page.locator(".explore-table")
+    expect(table.locator(".cell")).to_have_text("270")
+    expect(page.locator("#explore-error")).to_be_hidden()
+
+
+def test_a_name_that_no_report_has_is_said_with_a_way_on(
+    reused: Watched, address: str
+) -> None:
+    page, problems = reused
+    page.goto(f"{address}/explore?indicator={INFLATION}&subject=Kenya&subject=Atlantis")
+    error = page.locator("#explore-error")
+    expect(error.locator("p")).to_have_text("No figure here is of “Atlantis”.")
+    error.get_by_role("button", name="Go on without “Atlantis”").click()
+    expect(page.locator("#explore-charts .plot")).to_be_visible()
+    expect(error).to_be_hidden()
+    assert "Atlantis" not in page.url
+    assert all("400" in problem for problem in problems)

@@ -28,11 +28,12 @@ from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.country_names import country_key
 from ...language.detection import analyzer_for
 from ...language.markdown import escape_markdown
-from ...language.periods import month_names
+from ...language.periods import month_names, periods_in
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.table_words import is_total
 from ...language.units import PERCENT, convert, is_convertible
 from ...language.words import Say
+from ...questions.computations import uncomputed_words
 from ...questions.counted import says_nothing
 from ...questions.kinds import (
     NUMBER_WORDS,
@@ -825,7 +826,11 @@ class FigureTool:
         of these. ``may_lack``: the sheet may lack a few of its words.
         """
         sheet = self._sheet(turn, asked, found, may_lack=may_lack)
-        if sheet is None or not sheet.opened:
+        if sheet is None:
+            return None
+        if len(sheet.rows) == 1 and len(sheet.columns) == 1:
+            return self._of_month(turn, asked, sheet)
+        if not sheet.opened:
             return None
         if sheet.compared is not None:
             return self._compared_sheet(turn, sheet, [sheet.compared])
@@ -843,6 +848,33 @@ class FigureTool:
         if is_total or (sheet.has_inner_rows and request.kind == "value"):
             return self._total_of_sheet(turn, sheet)
         return None
+
+    def _of_month(self, turn: Turn, asked: AskedWords, sheet: Sheet) -> Rendered | None:
+        """Return the one cell of a month that a question names without its year, and
+        whether older years have it, too; None where it names no such month, or asks to
+        compute something.
+        """
+        text = turn.reading.text
+        if turn.has_model or asked.years or not periods_in(text):
+            return None
+        [row] = sheet.rows
+        figure = row.figures[sheet.columns[0]]
+        table = RowFigures(row.chunk)
+        if uncomputed_words(text, table.line_of(figure)):
+            return None
+        stated: list[ReportedFigure] = []
+        for one in figures_of(row.chunk):
+            if replace(table.of_row(one), subject=figure.subject) == figure:
+                stated.append(one)
+        cells = [table.of_row(one) for one in stated[:1]]
+        text = self.rows.tell(asked, table, cells, turn.say)
+        if sheet.has_older:
+            note = turn.say("Several years have this month: this is the newest.")
+            sentence, _, quotation = text.partition("\n\n")
+            text = f"{sentence} {note}\n\n{quotation}".strip()
+        things = (*sheet.about, month_names(" ".join(sheet.about)))
+        card = card_of(stated[:1])
+        return Rendered(turn.say, [row.chunk.id], text, things, card)
 
     def _compared_sheet(
         self, turn: Turn, sheet: Sheet, heads: Sequence[str]
@@ -959,6 +991,9 @@ class FigureTool:
             of_chunk = figures_of(table.chunk)
             stated = [one for one in of_chunk if table.of_row(one) in cell.figures]
             card = card_of(stated) if stated else None
+            words = uncomputed_words(turn.reading.text, f"{line} {text}")
+            if words:
+                return _not_computed(words, table, text, turn.say)
             rendered = Rendered(turn.say, [table.chunk.id], text, told, card)
             _add_contradictions(rendered, cells)
             return rendered
@@ -1205,6 +1240,18 @@ def _of_title(sheet: Sheet) -> str:
     if sheet.title:
         return f"**{escape_markdown(sheet.title)}:** "
     return ""
+
+
+def _not_computed(words: str, table: RowFigures, text: str, say: Say) -> Rendered:
+    """Return the row of a cell that is not what words ask to compute, and says so."""
+    sentence, _, row = text.partition("\n\n")
+    note = say(
+        "“{words}” was not computed. The rows of “{title}” that it may be about:",
+        words=escape_markdown(words),
+        title=escape_markdown(table.chunk.title),
+    )
+    text = f"{note}\n\n{row or sentence}"
+    return Rendered(say, [table.chunk.id], text, unused=(words,), is_near=True)
 
 
 def _add_contradictions(

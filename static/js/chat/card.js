@@ -175,7 +175,9 @@ function cardOf(answer) {
         ]
       : []),
     ...[card.kind === "value" && othersFold(answer)].filter(Boolean),
-    ...[card.kind === "value" && exploreLink(card.figures, "lines")].filter(Boolean),
+    ...[
+      card.kind === "value" && exploreLink(card.figures, "lines", answer.figures ?? []),
+    ].filter(Boolean),
   );
 }
 

@@ -404,7 +404,7 @@ export function labelOf(chart) {
   return `${titleOf(chart)}: ${kind}. ${t("Use the arrow keys to move between figures.")}`;
 }
 
-function figureOf(chart, sources, box) {
+function figureOf(chart, sources, box, stored) {
   const { kind, series } = chart,
     title = titleOf(chart);
   const holder = element("div", { className: "plot-holder" });
@@ -439,7 +439,7 @@ function figureOf(chart, sources, box) {
         "div",
         { className: "figures-files" },
         ...(isWide(chart) ? [logButton(chart, holder, note)] : []),
-        ...[exploreLink(chart.figures, kind)].filter(Boolean),
+        ...[exploreLink(chart.figures, kind, stored)].filter(Boolean),
         pinButton(chart),
         ...downloads(chart, sources, box),
       ),
@@ -475,12 +475,27 @@ const pinButton = (chart) =>
   });
 
 /**
- * Return a link that opens figures where one can change what is drawn of them. A page
- * that is shared with others has none.
+ * Return whether the explorer can find figures by their names: among the `stored` ones,
+ * or as rows of a sheet, which have their labels there.
  */
-export function exploreLink(figures, view) {
+function canExplore(figures, stored) {
+  return figures.every(({ subject, indicator }) =>
+    stored.some(
+      (other) =>
+        (other.subject === subject && other.indicator === indicator) ||
+        other.indicator === `${indicator}: ${subject}`,
+    ),
+  );
+}
+
+/**
+ * Return a link that opens figures where one can change what is drawn of them. A page
+ * that is shared with others has none, nor have figures that the explorer cannot find
+ * among the `stored` ones of the answer.
+ */
+export function exploreLink(figures, view, stored) {
   const { shared, embedded } = document.body.dataset;
-  if (shared) return null;
+  if (shared || !canExplore(figures, stored)) return null;
   const years = figures.map(({ year }) => year).filter(Boolean);
   const isOverTime = view === "lines" && years.length;
   return element("a", {
@@ -509,7 +524,9 @@ export function showFigures(box, answer) {
   );
   showItems(
     box,
-    chartsOf(answer).map((chart) => figureOf(chart, sources, box)),
+    chartsOf(answer).map((chart) =>
+      figureOf(chart, sources, box, answer.figures ?? []),
+    ),
   );
 }
 

@@ -67,8 +67,39 @@ async function load() {
     found = { figures: [], sources: new Map() };
     charts.replaceChildren();
     showError(byId("explore-error"), error);
+    showUnknown(error);
   }
   charts.removeAttribute("aria-busy");
+}
+
+/**
+ * Say which name of the address no report here has, and offer to go on without it.
+ */
+function showUnknown(error) {
+  const [field, place] = String(error.details?.[0]?.field ?? "").split(".");
+  if (field !== "subjects" && field !== "indicators") return;
+  const names = state[field];
+  // Nobody says which indicator it is.
+  const name = names[Number(place ?? 0)];
+  const others = names.filter((other) => other !== name);
+  const isSubject = field === "subjects";
+  const text = isSubject
+    ? t("No figure here is of “{name}”.", { name })
+    : t("No report here has figures of “{name}”.", { name });
+  const button = element("button", {
+    type: "button",
+    className: "button quiet",
+    text:
+      others.length || isSubject
+        ? t("Go on without “{name}”", { name })
+        : t("Show what there is"),
+  });
+  button.addEventListener("click", () => {
+    const [first] = indicators;
+    const kept = others.length || isSubject ? others : [first?.name].filter(Boolean);
+    go({ [field]: kept });
+  });
+  byId("explore-error").replaceChildren(element("p", { text }), button);
 }
 
 /** Draw what was found, within the years. */
