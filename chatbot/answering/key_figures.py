@@ -49,6 +49,11 @@ def is_of_population(
     return _has_heading(names, heading, terms)
 
 
+def is_whole_label(label: str) -> bool:
+    """Return whether a figure of this label is one of its heading, and no part."""
+    return label.casefold() in _WHOLE_LABELS
+
+
 def base_of(heading: str, terms: Callable[[str], Sequence[str]]) -> str:
     """Return of whom the shares under a heading are, "" where no table says it."""
     for base, names in _BASES.items():

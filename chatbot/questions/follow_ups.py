@@ -31,8 +31,11 @@ from ..language.analysis import Analyzer
 from ..language.countries import usual_name
 from .english import number_of, pattern, words
 from .kinds import (
+    asks_meaning,
     asks_what_is_here,
     asks_what_it_is_about,
+    has_words,
+    lacks_thing,
     read_request,
     series_words,
     small_talk,
@@ -59,6 +62,10 @@ from .sides import COMPARES, DOCUMENT, compared_countries
 NamesAThing = Callable[[str, Sequence[str]], bool]
 """Whether words name something that reports have, and no part of what the last answer
 cited (its headings).
+"""
+HasFigure = Callable[[Sequence[str]], bool]
+"""Whether the headings that the last answer cited have a figure that countries can be
+compared by.
 """
 MAX_CHARACTERS = 1000
 """Characters of an earlier question."""
@@ -95,6 +102,11 @@ _OF_THE_LIBRARY = pattern(
 _AMONG = re.compile(r"\b(?:among|of) (?:them|these)\b", re.IGNORECASE)
 _WHICH = re.compile(r"\bwhich\b", re.IGNORECASE)
 _EXTREME = pattern(r"\b(?:{superlative}|bottom)\b")
+_AVERAGE = pattern("{average}")
+_NO_MEASURE = pattern(
+    r"{superlative}|{average}|{altogether}|{countries}|{number}|bottom|\d+"
+)
+"""Words of a question for a figure that do not say which one."""
 _IN_A_PLACE = pattern(
     r"\b(?:in|at|near)\s+(?:the\s+)?(?!{no_places}\b)(?-i:[A-ZÀ-Þ][a-zß-ÿ]{2,})"
 )
@@ -137,11 +149,16 @@ class FollowUps:
     """
 
     def __init__(
-        self, analyzer: Analyzer, catalog: Catalog, names_a_thing: NamesAThing
+        self,
+        analyzer: Analyzer,
+        catalog: Catalog,
+        names_a_thing: NamesAThing,
+        has_figure: HasFigure,
     ) -> None:
         self._analyzer = analyzer
         self.catalog = catalog
         self._names_a_thing = names_a_thing
+        self._has_figure = has_figure
 
     def by_rule(
         self,
@@ -161,6 +178,9 @@ class FollowUps:
             )
             state = self._after(full, state, message.cited, scope)
         if state is None or _is_aside(query):
+            return query
+        if asks_meaning(query) and not _points_back(query):
+            # A word that nobody knows is none of what was talked about.
             return query
         if without:
             state = self._reduced(state, without)
@@ -235,9 +255,13 @@ class FollowUps:
 
     def own_words(self, query: str) -> list[str]:
         """Return the words of a message that ask for something: no names, and none
-        that only ask again.
+        that only ask again, or for the average or an end of what was talked about.
         """
-        return self._telling(read_names(query, self.catalog))
+        words = []
+        for word in self._telling(read_names(query, self.catalog)):
+            if not (_EXTREME.fullmatch(word) or _AVERAGE.fullmatch(word)):
+                words.append(word)
+        return words
 
     def could_stand_alone(self, query: str) -> bool:
         """Return whether a message may ask something without its conversation: it is a
@@ -248,7 +272,7 @@ class FollowUps:
             return False
         if _points_back(query):
             return False
-        rest = self.own_words(query)
+        rest = self._telling(read_names(query, self.catalog))
         if _COMPLETE.match(query) or read_names(query, self.catalog).countries:
             return bool(rest)
         return len(rest) > 2
@@ -284,8 +308,8 @@ class FollowUps:
         for message in history:
             if (
                 message.role == "user"
-                and message.content.strip(" ?!.")
                 and not _is_aside(message.content)
+                and (message.standalone or not lacks_thing(message.content))
             ):
                 questions.append(message)
             elif message.role == "assistant" and questions and message.cited != Cited():
@@ -342,12 +366,90 @@ class FollowUps:
         """Return the last question from its other end, with its counterpart, of another
         group or as a comparison; "" where a message asks for none of these.
         """
-        thing = self._thing(reading.text, state)
-        full = _turned(reading, telling, thing, state)
+        full = self._turned(reading, telling, state)
+        full = full or self._averaged(reading, telling, state)
         full = full or _counterpart(telling, state)
         if not full and reading.groups and not telling:
             full = _regrouped(reading, state.reading)
         return full or self._compared(reading, telling, state)
+
+    def _turned(
+        self, reading: Reading, rest: Sequence[str], state: ConversationState
+    ) -> str:
+        """Return the ranking of the last question from the end that a message names
+        ("and the lowest?"), or a ranking of what it asked for; "" where a message asks
+        for something else. The message itself where nothing was talked about that
+        countries can be compared by.
+        """
+        if reading.countries:
+            return ""
+        if reading.every_year:
+            return ""
+        end = _EXTREME.search(reading.text)
+        full = state.reading.text
+        before = _EXTREME.search(full)
+        if end is None:
+            return ""
+        if any(not _EXTREME.fullmatch(word) for word in rest):
+            return ""
+        end_word = end[0].lower()
+        if before is None and not self._is_measured(state):
+            return reading.text
+        if before is None:
+            return _ranked(end_word, self._measured(state), state)
+        if before[0].lower().startswith("rank"):
+            question = full.rstrip(" ?.!")
+            return f"{question}, {end_word} first?"
+        beginning = full[: before.start()]
+        topic = full[before.end() :]
+        return f"{beginning}{end_word}{topic}"
+
+    def _averaged(
+        self, reading: Reading, rest: Sequence[str], state: ConversationState
+    ) -> str:
+        """Return the question for the average of what was asked for, of the countries
+        that were talked about; of all where that was one, or a ranking. "" where a
+        message asks for something else, the message itself where nothing was talked
+        about that has an average.
+        """
+        if reading.names or not rest:
+            return ""
+        if any(not _AVERAGE.fullmatch(word) for word in rest):
+            return ""
+        if series_words(state.reading.text):
+            # An average over years is none of countries.
+            return ""
+        is_ranked = _EXTREME.search(state.reading.text) is not None
+        if not is_ranked and not self._is_measured(state):
+            return reading.text
+        thing = self._measured(state)
+        if not thing:
+            return ""
+        question = f"What is the {rest[0].lower()} {thing}"
+        together = state.together
+        if len(together) > 1:
+            return f"{question} of {list_in_words(together)} together?"
+        of_all = "of all countries"
+        for group in state.reading.groups:
+            of_all = f"of all countries in {group.group.name}"
+        years = [placed(year) for year in _years_in_words(state.reading.every_year)]
+        return f"{' '.join([question, of_all, *years])}?"
+
+    def _is_measured(self, state: ConversationState) -> bool:
+        """Return whether the last question asked for something that has figures; also
+        where nobody knows what its answer cited.
+        """
+        headings = state.cited.headings
+        return not headings or self._has_figure(headings)
+
+    def _measured(self, state: ConversationState) -> str:
+        """Return the words of the last question for the figure that it asked for."""
+        named = {text for group in state.reading.groups for text in group.text.split()}
+        words = []
+        for word in self._thing("", state).split():
+            if word not in named and not _NO_MEASURE.fullmatch(word):
+                words.append(word)
+        return " ".join(words)
 
     def _asks_about_names(self, query: str) -> bool:
         """Return whether a message asks for an overview of what it names itself."""
@@ -641,7 +743,7 @@ def _is_aside(text: str) -> bool:
     """Return whether a message has nothing to do with what is talked about: a greeting,
     or a question about the library.
     """
-    if small_talk(text):
+    if small_talk(text) or not has_words(text):
         return True
     text = without_greeting(text)
     return asks_what_is_here(text) and _OF_THE_LIBRARY.search(text) is not None
@@ -701,35 +803,6 @@ def _ranked(end: str, thing: str, state: ConversationState) -> str:
     words = [which, "has the", end, thing]
     words += [placed(year) for year in years]
     return f"{' '.join(words)}?"
-
-
-def _turned(
-    reading: Reading, rest: Sequence[str], thing: str, state: ConversationState
-) -> str:
-    """Return the ranking of the last question from the end that a message names ("and
-    the lowest?"), or a ranking of what it asked for; "" where a message asks for
-    something else.
-    """
-    if reading.countries:
-        return ""
-    if reading.every_year:
-        return ""
-    end = _EXTREME.search(reading.text)
-    full = state.reading.text
-    before = _EXTREME.search(full)
-    if end is None:
-        return ""
-    if any(not _EXTREME.fullmatch(word) for word in rest):
-        return ""
-    end_word = end[0].lower()
-    if before is None:
-        return _ranked(end_word, thing, state)
-    if before[0].lower().startswith("rank"):
-        question = full.rstrip(" ?.!")
-        return f"{question}, {end_word} first?"
-    beginning = full[: before.start()]
-    topic = full[before.end() :]
-    return f"{beginning}{end_word}{topic}"
 
 
 def _counterpart(rest: Sequence[str], state: ConversationState) -> str:

@@ -510,6 +510,34 @@ def small_talk(text: str) -> Literal["", "thanks", "greeting"]:
     return "greeting"
 
 
+_MEANING = pattern(
+    r"^\W*(?:(?:and|but|so)\W+)?(?:define\b|what (?:does|do|did|is|are)\b.*"
+    r"(?:\bmeant by\b|\bmean\W*$|\bstand for\W*$|\b(?:meaning|definition) of\b))"
+)
+_LACKS_THING = pattern(
+    r"^\W*(?:(?:and|but|or|so)\W+)?"
+    r"(?:(?:what|how) about\W+|what (?:is|are)\W+|which is\W+)?(?:the\W+)?"
+    r"(?:{superlative}|bottom|{average}|{altogether})(?: one)?\W*$"
+)
+
+
+def asks_meaning(text: str) -> bool:
+    """Return whether a question asks what a word means."""
+    return _MEANING.search(text) is not None
+
+
+def has_words(text: str) -> bool:
+    """Return whether a message has anything to be read: a letter or a digit."""
+    return WORD_PATTERN.search(text) is not None
+
+
+def lacks_thing(text: str) -> bool:
+    """Return whether a message asks for the most, least, average or total of something
+    and does not say of what: "And the lowest?".
+    """
+    return _LACKS_THING.match(text) is not None
+
+
 _OVERVIEW, _SAYING, _ORIGIN = (
     words("overview_words"),
     words("content_words"),

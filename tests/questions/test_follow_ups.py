@@ -36,8 +36,12 @@ def names_a_thing(words: str, headings: Sequence[str]) -> bool:
     )
 
 
+def has_figure(headings: Sequence[str]) -> bool:
+    return headings[0] != "Capital"
+
+
 def follow_ups(reports: Reports = REPORTS) -> FollowUps:
-    return FollowUps(analyzer("english"), reports, names_a_thing)
+    return FollowUps(analyzer("english"), reports, names_a_thing, has_figure)
 
 
 def standalone(*said: str, scope: Scope = Scope(), reports: Reports = REPORTS) -> str:  # noqa: B008
@@ -70,6 +74,48 @@ def test_a_part_of_what_was_cited_is_no_thing_of_its_own() -> None:
         follow_ups().by_rule("growth?", history, Scope())
         == "growth? (population in Mali)"
     )
+
+
+RANKING = "Which country has the highest inflation?"
+OF_TWO = "Compare the GDP of Kenya and Mali"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            [RANKING, "and the average?"],
+            "What is the average inflation of all countries?",
+        ),
+        (
+            [OF_TWO, "and the average?"],
+            "What is the average GDP of Kenya and Mali together?",
+        ),
+        (
+            [OF_TWO, "and the average?", "and the highest?"],
+            "Which of Kenya and Mali has the highest GDP?",
+        ),
+        ([OF_TWO, "What does longtest mean?"], "What does longtest mean?"),
+        ([OF_TWO, "?"], "?"),
+        (
+            [OF_TWO, "?", "and the lowest?"],
+            "Which of Kenya and Mali has the lowest GDP?",
+        ),
+    ],
+)
+def test_the_average_and_the_end_of_what_was_talked_about(
+    said: list[str], expected: str
+) -> None:
+    assert standalone(*said) == expected
+
+
+@pytest.mark.parametrize("said", ["and the lowest?", "and the average?"])
+def test_what_has_no_figure_has_no_end_and_no_average(said: str) -> None:
+    history = [
+        Message("user", "What is the capital of Mali?"),
+        Message("assistant", "Bamako", cited=Cited(("Mali",), ("Capital",))),
+    ]
+    assert follow_ups().by_rule(said, history, Scope()) == said
 
 
 def test_a_country_without_a_name_is_that_of_the_citations() -> None:

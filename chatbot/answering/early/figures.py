@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from ...language.counts import count_of
 from ...language.units import convert, is_convertible
+from ...questions.kinds import asks_meaning
 from ...questions.operations import read_conversion
 from ..figure_steps import in_unit
 from ..figure_words import Rendered
@@ -24,6 +25,8 @@ class TableOfFigures:
 
     def run(self, turn: Turn) -> Draft | None:
         if turn.mode is None or not turn.mode.takes_tables or turn.question.page:
+            return None
+        if asks_meaning(turn.question.search_text):
             return None
         if turn.absent is not None:
             return None

@@ -1,14 +1,20 @@
 """Judges whether what was found answers the question."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ...domain import SearchHit
+from ...domain.errors import SearchEngineError
 from ...domain.scope import NamedCountry
+from ...language.analysis import WORD_PATTERN
 from ...language.markdown import escape_markdown
 from ...language.statements import states_none
 from ...language.zones import zones_in
 from ...models.chat.extractive import MAX_QUOTATIONS
+from ...questions.kinds import asks_meaning
+from ...questions.reading import MEANING_WORDS
+from ...questions.telling_words import telling_words
 from ...search.coverage import missing_words
 from ...search.mentions import names_country
 from ...search.relevance import Verdict
@@ -48,10 +54,39 @@ class IsEnough:
             return None
         if verdict != "answers" and not turn.has_model:
             _say_what_is_missing(turn, hits)
+            if self._is_unknown(turn):
+                return self.nothing.write(turn, ())
         if verdict == "nothing" and (turn.settings.on_empty != "relax" or not hits):
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
         return None
+
+    def _is_unknown(self, turn: Turn) -> bool:
+        """Return whether no report has a word of the question that says something, and
+        say so. What is near to such a question is so by accident.
+        """
+        reading = turn.reading
+        if turn.is_foreign or reading.names or turn.unused:
+            return False
+        words = list(telling_words(reading))
+        if asks_meaning(reading.text):
+            every = WORD_PATTERN.findall(reading.text)
+            words = [word for word in every if word.lower() not in MEANING_WORDS]
+        words = [word for word in words if turn.analyzer.terms(word)]
+        scope = turn.question.scope.widest()
+        store = self.figures.store
+        for word in words:
+            # Where no index of words answers, nobody knows that none has it.
+            with suppress(SearchEngineError):
+                if not store.keyword_search(word, top_k=1, scope=scope):
+                    continue
+            return False
+        if words:
+            text = turn.say(
+                "No report has “{words}”.", words=escape_markdown(" ".join(words))
+            )
+            turn.events.notes.append(text)
+        return bool(words)
 
     def _verdict(
         self, turn: Turn, hits: Sequence[SearchHit], *, is_far: bool

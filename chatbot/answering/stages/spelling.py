@@ -6,6 +6,7 @@ from functools import partial
 from ...domain.errors import SearchEngineError
 from ...domain.protocols import Passages
 from ...domain.scope import Reading, Scope
+from ...questions.kinds import asks_meaning
 from ...questions.reading import read_names
 from ...search.spelling import Spelling
 from ..turn import Turn
@@ -26,7 +27,8 @@ class CorrectSpelling:
         if question.attachments:
             return
         reading = question.reading or turn.read(question.search_text)
-        if not turn.has_model:
+        # A word that nobody knows is what such a question asks for.
+        if not turn.has_model and not asks_meaning(reading.text):
             reading = self._corrected(turn, reading)
         turn.change(reading=reading)
 

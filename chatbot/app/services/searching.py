@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from ... import __version__
 from ...answering.figure_tables import FigureTables
 from ...answering.flow import Flow
+from ...answering.key_figures import is_whole_label
 from ...database.reader import EVERYTHING, UNKNOWN, Reader, Readers
 from ...domain import QuerySettings, Question
 from ...domain.errors import EmbeddingError
@@ -85,7 +86,12 @@ class SearchServices:
 
     def follow_ups(self) -> FollowUps:
         """Return what completes questions by the conversation before them."""
-        return FollowUps(self._analyzer, self.reader.documents, self._names_a_thing)
+        return FollowUps(
+            self._analyzer,
+            self.reader.documents,
+            self._names_a_thing,
+            self._has_figure,
+        )
 
     def generation(self, question: Question) -> str | None:
         """Return what changes with everything an answer is made of: the program, what
@@ -123,6 +129,13 @@ class SearchServices:
             return self.indicators.names_one(words, indicators, beside)
         except EmbeddingError:
             return False
+
+    def _has_figure(self, headings: Sequence[str]) -> bool:
+        """Return whether the first of these headings has a figure of its own, and none
+        of its parts only: of capitals the reports have time zones.
+        """
+        labels = self.reader.figures.indicators().get(headings[0], {})
+        return any(is_whole_label(label) for label in labels)
 
     def _build_indicators(self) -> IndicatorIndex:
         embedder = self._runtime.heading_embedder

@@ -42,7 +42,9 @@ def condense(
     history: tuple[Message, ...] = HISTORY,
 ) -> tuple[str, list[str], int]:
     words = analyzer("english")
-    follow_ups = FollowUps(words, REPORTS, lambda text, headings: False)
+    follow_ups = FollowUps(
+        words, REPORTS, lambda text, headings: False, lambda headings: True
+    )
     condenser = Condense(
         follow_ups=follow_ups, chat_model=services.models.chat, analyzer=words
     )
