@@ -149,7 +149,8 @@ def _plain_pieces(text: str, language: str, known: Container[str]) -> list[Piece
     words: list[str] = []
     for word in _TOKEN.findall(text):
         is_joined = language == "arabic" and word[0] == _AND and len(word) > 1
-        if is_joined and word_key(word, language) not in known:
+        is_one = word_key(word, language) in known and not _is_idle(word[1:], language)
+        if is_joined and not is_one:
             words += [_AND, word[1:]]
         else:
             words.append(word)

@@ -34,6 +34,8 @@ _SUPERLATIVE = re.compile(r"\b(?:(most)|(least)|(\w{3,}e)st)\b")
 _WHICH_ONE = re.compile(r"^which country(?= \w+er\b| more\b| less\b)")
 _THAN = re.compile(r"\bthan\b")
 _ASKS = re.compile("which|how|compare|what|difference|between")
+_OF_BEHIND = re.compile(r"(?<=with|than) of |(?<=\band) of ")
+"""A message names a country without "of": "and Mali?"."""
 ALIKE = ("spanish", "portuguese", "french")
 """Languages whose short questions are taken for one another."""
 STORY = {"why", "how did", "what happened"}
@@ -97,6 +99,32 @@ class Translator:
         """Return a question in English; None where the glossary does not have its
         topic, or where it asks for reasons or a story, of which no figure tells.
         """
+        found = self._read(reading, language)
+        if found is None:
+            return None
+        pieces, topics, phrases = found
+        names = sum(piece.is_name for piece in pieces)
+        text = _question(" ".join(_said(pieces, topics, names)), names)
+        return Translation(text, _unused(pieces, topics, phrases))
+
+    def message(self, reading: Reading, language: str) -> str:
+        """Return a message of a conversation in English, which may leave out what it
+        is about: "And lowest?"; "" where the glossary does not have all of it.
+        """
+        found = self._read(reading, language)
+        if found is None or _unused(*found):
+            return ""
+        pieces, topics, _ = found
+        names = sum(piece.is_name for piece in pieces)
+        text = " ".join(_said(pieces, topics, names))
+        return f"{_OF_BEHIND.sub(' ', text)}?"
+
+    def _read(
+        self, reading: Reading, language: str
+    ) -> tuple[list[Piece], Mapping[int, _Meant], _Phrases] | None:
+        """Return the pieces of a text and what its topics mean; None where the glossary
+        does not have them, or a story is asked for.
+        """
         if language not in CODES:
             return None
         # A short question has few signs of its language.
@@ -107,9 +135,7 @@ class Translator:
                 return None
             topics = _topics(reading.text, pieces, phrases)
             if topics is not None:
-                names = sum(piece.is_name for piece in pieces)
-                text = _question(" ".join(_said(pieces, topics, names)), names)
-                return Translation(text, _unused(pieces, topics, phrases))
+                return pieces, topics, phrases
         return None
 
     def _pieces(self, reading: Reading, language: str) -> tuple[list[Piece], _Phrases]:

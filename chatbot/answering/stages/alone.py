@@ -9,6 +9,7 @@ from ...domain import Question, SearchHit
 from ...domain.chat import FIGURE_YEAR
 from ...domain.scope import Scope
 from ...language.analysis import WORD_PATTERN
+from ...language.detection import is_foreign
 from ...questions.follow_ups import FollowUps
 from ...questions.reading import COUNTRY, read_names
 from ...search.relevance import Verdict
@@ -36,7 +37,7 @@ class AskAlone:
         question = turn.question
         if not turn.condensed:
             return
-        if question.attachments:
+        if question.attachments or is_foreign(question.query):
             return
         alone = replace(question, standalone="", reading=None)
         is_better = self._ranks_all(turn, alone)

@@ -6,16 +6,22 @@ import re
 import time
 from dataclasses import dataclass, replace
 
+from ...domain import Message
 from ...domain.chat import Question, StepEvent, StepTiming
 from ...domain.costs import Usage
 from ...domain.errors import ChatModelError
 from ...domain.protocols import ChatModel
 from ...domain.request import RequestContext
+from ...domain.scope import Reading
 from ...language.analysis import Analyzer
+from ...language.detection import language_of
 from ...models.prompts import on_one_line
 from ...models.replies import prose, stage_prompt
 from ...models.replies.stream import Reply, complete
-from ...questions.follow_ups import FollowUps
+from ...questions.follow_ups import MAX_CHARACTERS, FollowUps
+from ...questions.kinds import small_talk
+from ...questions.reading import read_names
+from ...search.translation import Translator
 from ..answer import latest
 from ..budget import EXPLORING_SHARE, PLANNING_SHARE
 from ..turn import Turn
@@ -40,6 +46,7 @@ class Condense:
     follow_ups: FollowUps
     chat_model: ChatModel
     analyzer: Analyzer
+    translator: Translator
 
     def run(self, turn: Turn) -> None:
         if turn.is_led or not turn.question.history:
@@ -49,18 +56,48 @@ class Condense:
         spending = turn.limits.spending
         seconds = spending.seconds_left(PLANNING_SHARE)
         stopper = spending.stops_answer(calls=1, share=EXPLORING_SHARE)
+        question = turn.question
+        if not turn.has_model:
+            question = self._in_english(question)
         with turn.request.within(seconds) as limited:
-            turn.question, steps = self.condense(
-                turn.question, limited, ask_model=turn.has_model and not stopper
+            condensed, steps = self.condense(
+                question, limited, ask_model=turn.has_model and not stopper
             )
         spending.add(*steps)
-        turn.condensed = turn.question.standalone
+        turn.condensed = condensed.standalone
         if turn.condensed:
-            question = turn.question
+            turn.change(standalone=turn.condensed)
             turn.events.earlier_scope = self.follow_ups.from_earlier(
                 question.query, turn.condensed, question.scope
             )
             turn.own_words = self.follow_ups.own_words(question.query)
+
+    def _in_english(self, question: Question) -> Question:
+        """Return a message in another language and the conversation before it as
+        English ones, as far as the glossary has their words: the rules are English.
+        """
+        history: list[Message] = []
+        language = ""
+        for message in question.history:
+            if message.role == "user" and not message.standalone:
+                spoken = language_of(message.content)
+                language = spoken
+                reading = self._read(message.content[:MAX_CHARACTERS])
+                translation = self.translator.in_english(reading, spoken)
+                if translation is not None:
+                    history.append(replace(message, content=translation.text))
+                    continue
+            history.append(message)
+        spoken = language_of(question.query)
+        if spoken != "english":
+            language = spoken
+        query = question.query
+        if not small_talk(query):
+            query = self.translator.message(self._read(query), language) or query
+        return replace(question, query=query, history=tuple(history))
+
+    def _read(self, text: str) -> Reading:
+        return read_names(text, self.follow_ups.catalog)
 
     def condense(
         self, question: Question, request: RequestContext, *, ask_model: bool = True

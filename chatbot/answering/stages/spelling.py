@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ...domain.chat import FIGURE_YEAR
 from ...domain.errors import SearchEngineError
 from ...domain.protocols import Passages
 from ...domain.scope import Reading, Scope
@@ -37,7 +38,7 @@ class CorrectSpelling:
         is_written = partial(self._is_written, scope=scope)
         text, corrections = self.spelling.corrected(reading, is_written)
         if not corrections:
-            if turn.own_words and not any(is_written(word) for word in turn.own_words):
+            if turn.own_words and self._is_of_others(turn):
                 # "pizza" is nothing of what was talked about.
                 leave_out_earlier(turn, replace(turn.question, standalone=""))
                 return turn.read(turn.question.query)
@@ -45,6 +46,22 @@ class CorrectSpelling:
         turn.change(standalone=text)
         turn.corrections = corrections
         return read_names(text, turn.catalog, scope)
+
+    def _is_of_others(self, turn: Turn) -> bool:
+        """Return whether a follow-up has words of its own that no report in scope has;
+        of one in another language, a word that other reports have.
+        """
+        everywhere = turn.question.scope
+        scope = everywhere
+        if turn.is_foreign:
+            scope = scope.and_(turn.events.earlier_scope.without(FIGURE_YEAR))
+        lacking = []
+        for word in turn.own_words:
+            if not self._is_written(word, scope=scope):
+                lacking.append(word)
+        if not turn.is_foreign:
+            return len(lacking) == len(turn.own_words)
+        return any(self._is_written(word, scope=everywhere) for word in lacking)
 
     def _is_written(self, word: str, *, scope: Scope) -> bool:
         """Return whether a passage of the scope has a word. Where no index of words

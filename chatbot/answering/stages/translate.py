@@ -31,6 +31,11 @@ class Translate:
         asked = language_of(question.query)
         if asked == self.language:
             return
+        if turn.condensed and language_of(turn.condensed) == self.language:
+            # The conversation has been read in English.
+            turn.is_foreign = False
+            turn.say.use(CODES.get(asked, question.language))
+            return
         reading = turn.read(question.search_text)
         translation = self.translator.in_english(reading, asked)
         if translation is None:

@@ -93,14 +93,18 @@ def build_flow(
         advice=advice,
     )
     nothing = NothingFound(chat_model, advice)
+    translator = Translator(reader.glossary)
     condense = Condense(
-        follow_ups=follow_ups, chat_model=small_chat_model, analyzer=words
+        follow_ups=follow_ups,
+        chat_model=small_chat_model,
+        analyzer=words,
+        translator=translator,
     )
     spelling = Spelling(reader.glossary, reader.figures.indicators)
     by_rule: Mapping[str, Stage] = {
         "condense": condense,
         "alone": AskAlone(tools, follow_ups),
-        "translate": Translate(Translator(reader.glossary), tools, language),
+        "translate": Translate(translator, tools, language),
         "spelling": CorrectSpelling(spelling, passages),
         "read": ReadNames(tools.figures),
         "missing": NothingOn(nothing),

@@ -12,6 +12,7 @@ from chatbot.app.services import Services
 from chatbot.domain import Document, Message, Question, RequestContext
 from chatbot.language.analysis import analyzer
 from chatbot.questions.follow_ups import FollowUps
+from chatbot.search.translation import Translator
 from tests.answering.modes.conftest import question
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, Reply
@@ -46,7 +47,10 @@ def condense(
         words, REPORTS, lambda text, headings: False, lambda headings: True
     )
     condenser = Condense(
-        follow_ups=follow_ups, chat_model=services.models.chat, analyzer=words
+        follow_ups=follow_ups,
+        chat_model=services.models.chat,
+        analyzer=words,
+        translator=Translator(list),
     )
     asked = asked if isinstance(asked, Question) else question(asked)
     condensed, steps = condenser.condense(

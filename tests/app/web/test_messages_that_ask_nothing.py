@@ -1,6 +1,7 @@
 """Messages that no report can answer: no words, no figure, a word that none has."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -43,15 +44,20 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
 
 
 def said(app: Flask, questions: Sequence[str], language: str = "en") -> str:
+    """Return the text of the answer to the last question of a conversation."""
+    text: str = last_answer(app, questions, language)["response"]
+    return text
+
+
+def last_answer(app: Flask, questions: Sequence[str], language: str) -> dict[str, Any]:
     """Return the answer to the last question of a conversation."""
     client = app.test_client()
-    text, conversation = "", None
+    answer: dict[str, Any] = {}
     for question in questions:
-        body = {"query": question, "conversation_id": conversation}
+        body = {"query": question, "conversation_id": answer.get("conversation_id")}
         headers = {"Accept-Language": language}
         answer = client.post("/query", json=body, headers=headers).get_json()
-        text, conversation = answer["response"], answer["conversation_id"]
-    return text
+    return answer
 
 
 CAPITAL = "What is the capital of Kenya?"
