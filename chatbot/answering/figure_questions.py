@@ -431,7 +431,7 @@ class FigureQuestions:
         counted = self.queries.tables.population(scope)
         if counted is None:
             return []
-        shares = PeopleShares(self.queries, self.terms, scope, subjects)
+        shares = PeopleShares(self.queries, self.terms, scope)
         topic = operation.topics[0]
         parts = shares.of_ages(topic)
         share = _joined(parts, SIGNS["sum"])
@@ -481,7 +481,7 @@ class FigureQuestions:
         whom it is, "" where nobody knows; None where it means none, or one of all
         inhabitants.
         """
-        shares = PeopleShares(self.queries, self.terms, scope, subjects)
+        shares = PeopleShares(self.queries, self.terms, scope)
         found = shares.others(operation.topics[0], request)
         if found is None:
             return None

@@ -54,39 +54,37 @@ class IsEnough:
             return None
         if verdict != "answers" and not turn.has_model:
             _say_what_is_missing(turn, hits)
-            if self._is_unknown(turn):
-                return self.nothing.write(turn, ())
-        if verdict == "nothing" and (turn.settings.on_empty != "relax" or not hits):
+            hits = self._known(turn, hits)
+        is_refused = verdict == "nothing" and turn.settings.on_empty != "relax"
+        if is_refused or not hits:
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
         return None
 
-    def _is_unknown(self, turn: Turn) -> bool:
-        """Return whether no report has a word of the question that says something, and
-        say so. What is near to such a question is so by accident.
+    def _known(self, turn: Turn, hits: list[SearchHit]) -> list[SearchHit]:
+        """Return the hits; none of a question of whose words no report has any, which
+        is said: what is near to it is so by accident.
         """
         reading = turn.reading
         if turn.is_foreign or reading.names or turn.unused:
-            return False
+            return hits
         words = list(telling_words(reading))
         if asks_meaning(reading.text):
             every = WORD_PATTERN.findall(reading.text)
             words = [word for word in every if word.lower() not in MEANING_WORDS]
         words = [word for word in words if turn.analyzer.terms(word)]
         scope = turn.question.scope.widest()
-        store = self.figures.store
         for word in words:
             # Where no index of words answers, nobody knows that none has it.
             with suppress(SearchEngineError):
-                if not store.keyword_search(word, top_k=1, scope=scope):
+                if not self.figures.store.keyword_search(word, top_k=1, scope=scope):
                     continue
-            return False
-        if words:
-            text = turn.say(
-                "No report has “{words}”.", words=escape_markdown(" ".join(words))
-            )
-            turn.events.notes.append(text)
-        return bool(words)
+            return hits
+        if not words:
+            return hits
+        shown = escape_markdown(" ".join(words))
+        turn.events.notes.append(turn.say("No report has “{words}”.", words=shown))
+        return []
 
     def _verdict(
         self, turn: Turn, hits: Sequence[SearchHit], *, is_far: bool
