@@ -19,6 +19,18 @@ from ..search.indicators import TOTAL
 from .figure_queries import FigureQueries
 from .key_figures import GROUPS_OF_PEOPLE, base_of, is_of_population
 
+WORDS_FOR_BASES = {
+    "labour": "the labour force",
+    "young_labour": "the labour force aged 15 to 24",
+    "adults": "adults",
+    "children": "children under five",
+    "women_of_age": "women aged 15 to 49",
+    "urban": "the people in towns",
+    "rural": "the people in the countryside",
+    "men": "men",
+    "women": "women",
+}
+"""Words for those of whom a share is, by their names in `key_figures.toml`."""
 _SHARE_OF_ALL = frozenset({"percent", "per", "cent", "share"})
 
 

@@ -75,6 +75,9 @@ class _Phrases:
         self.pairs: list[tuple[frozenset[str], frozenset[str], GlossaryEntry]] = []
         self.counts = Counter[str]()
         for entry in entries:
+            if not (entry.heading or entry.formula):
+                # A word that is only explained is no figure.
+                continue
             texts = [*entry.translations.get(CODES[language], ()), *entry.other_words]
             phrases = [telling_keys(text, language) for text in texts]
             self.pairs += [(keys, every, entry) for keys, every in phrases]

@@ -54,18 +54,22 @@ class IsEnough:
             return None
         if verdict != "answers" and not turn.has_model:
             _say_what_is_missing(turn, hits)
-            hits = self._known(turn, hits)
+            hits = self._known(turn, hits, verdict)
         is_refused = verdict == "nothing" and turn.settings.on_empty != "relax"
         if is_refused or not hits:
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
         return None
 
-    def _known(self, turn: Turn, hits: list[SearchHit]) -> list[SearchHit]:
+    def _known(
+        self, turn: Turn, hits: list[SearchHit], verdict: Verdict
+    ) -> list[SearchHit]:
         """Return the hits; none of a question of whose words no report has any, which
         is said: what is near to it is so by accident.
         """
         reading = turn.reading
+        if verdict != "nothing" and not asks_meaning(reading.text):
+            return hits
         if turn.is_foreign or reading.names or turn.unused:
             return hits
         words = list(telling_words(reading))

@@ -100,6 +100,7 @@ from ..figure_sentences import (
 from ..figure_steps import in_unit, run
 from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import MOST_COLUMNS, Rendered, lacking
+from ..people_shares import WORDS_FOR_BASES
 from ..sheets import Sheet, SheetReader
 from ..table_rows import (
     LACKING,
@@ -226,7 +227,8 @@ class FigureTool:
             return None
         text = turn.say("This is a share, not one of all inhabitants.")
         if base:
-            text = turn.say("This is a share of {people}.", people=turn.say(base))
+            people = turn.say(WORDS_FOR_BASES[base])
+            text = turn.say("This is a share of {people}.", people=people)
         none = turn.say("The reports give no number of people.")
         stated = in_words(query, table, turn.say)
         rendered = _rendered(table, f"{stated} {text} {none}", turn.say)
