@@ -251,7 +251,7 @@ class TestScope:
         assert (found.scope.scope, found.scope.from_question) == (chosen, Scope())
         assert found.suggested_scope == ScopeSummary(scope(country_name="Kenya"), 1, 3)
 
-    def test_a_report_without_a_country_stays_uncounted(
+    def test_a_report_without_a_country_is_counted_beside_the_scope(
         self, services, server, agent, add_report
     ) -> None:
         add_report("# Notes\n\nThe growth rate of Kenya was 5% in 1999.", "notes")
@@ -262,6 +262,7 @@ class TestScope:
             1,
             3,
             from_question=found.scope.scope,
+            documents_beside=1,
         )
         assert {hit.chunk.metadata.get("country_name") for hit in found.trace.hits} == {
             "Kenya",
