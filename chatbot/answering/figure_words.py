@@ -6,13 +6,16 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from ..checking.tables import markdown_table
+from ..checking.wording import renumber
 from ..domain import ReportedFigure
 from ..domain.chat import AnswerCard
+from ..domain.figure_query import FigureTable
 from ..domain.tables import Texts
 from ..language.markdown import escape_markdown
 from ..language.reported_figures import dated_text
 from ..language.words import Say, counted
 from ..questions.reading import list_in_words
+from .answer_card import card_of_table
 
 MOST_LISTED = 30
 MOST_CHANGES = 12
@@ -91,3 +94,16 @@ def render_changes(
     if rows:
         return rendered
     return None
+
+
+def render_table(table: FigureTable, text: str, say: Say) -> Rendered | None:
+    """Return a table in words with its passages, numbered as the words cite them; None
+    of an empty one.
+    """
+    if not table.chunk_ids:
+        return None
+    numbers = range(1, len(table.chunk_ids) + 1)
+    text, order = renumber(text, numbers)
+    chunk_ids = [table.chunk_ids[number - 1] for number in order]
+    things = tuple(column.indicator for column in table.columns)
+    return Rendered(say, chunk_ids, text, things, card_of_table(table))

@@ -6,55 +6,37 @@ months of each country in a file of its own.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from ..domain import Chunk, ReportedFigure, Scope
+from ..domain import ReportedFigure, Scope
 from ..domain.figure_query import FigureCell, FigureColumn, FigureRow, FigureTable
 from ..domain.protocols import Passages
 from ..domain.tables import Texts
-from ..language.countries import country_code
 from ..language.periods import is_time, periods_in
-from ..language.reported_figures import figures_of, year_of
-from ..language.table_words import is_added_up, is_total
+from ..language.reported_figures import year_of
+from ..language.table_words import is_added_up, is_total, part_units
 from ..language.units import PERCENT
-from ..questions.reading import COUNTRY
 from ..search.weights import read_weight
+from .asked_words import ROWS, ROWS_OF_SUM, AskedWords, FoundTables, Words
 from .figure_steps import in_unit
 from .figure_tables import FigureTables
-from .table_rows import (
-    ROWS,
-    ROWS_OF_SUM,
-    AskedWords,
-    FoundTables,
-    RowFigures,
-    Words,
-    written,
+from .sheet_names import computed_text
+from .sheet_rows import (
+    DOCUMENT,
+    SheetRow,
+    by_period,
+    long_rows,
+    newest_of_months,
+    rows_of,
 )
+from .sheet_sums import SheetSums
 
 __all__ = ["Sheet", "SheetReader"]
 
-DOCUMENT = ""
-"""The head of what tells documents apart: their country, "" without one."""
 MOST_DOCUMENTS = int(read_weight("cells.documents"))
-_PERIOD = "Period"
-Labels = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class SheetRow:
-    """A row of a table: its labels and its figures, each by its head."""
-
-    labels: Labels
-    figures: Mapping[str, ReportedFigure]
-    chunk: Chunk
-
-    def label_of(self, heads: Sequence[str]) -> str:
-        """Return its labels under these heads in one text."""
-        labels = [self.labels.get(head, "") for head in heads]
-        return ", ".join(filter(None, labels))
 
 
 @dataclass(frozen=True)
@@ -200,13 +182,41 @@ class SheetReader:
         words, else most of them; None where no column is meant.
         """
         sheets: list[Sheet] = []
-        for rows in self._sheets(found, scope):
+        for rows in self._sheets(found, scope, _by_period):
             sheet = _chosen(asked, rows)
             if sheet is not None:
                 sheets.append(sheet)
         return min(sheets, key=lambda sheet: len(sheet.lacking), default=None)
 
-    def _sheets(self, found: FoundTables, scope: Scope) -> list[list[SheetRow]]:
+    def sums(
+        self,
+        asked: AskedWords,
+        found: FoundTables,
+        scope: Scope,
+        text: str,
+        *,
+        ranks: bool,
+    ) -> list[tuple[SheetSums, Words]]:
+        """Return what computes from each sheet, and the words of the question that it
+        lacks: the sheet that has most of them first.
+        """
+        sheets: list[tuple[SheetSums, Words]] = []
+        for every in self._sheets(found, scope, long_rows):
+            rows = newest_of_months(_of_any_year(asked, every), text, asked.years)
+            common = set.intersection(*(set(row.figures) for row in rows))
+            rows = _without_totals(rows, sorted(common))
+            if rows:
+                lacking = _lacking(asked, rows)
+                sheets.append((SheetSums(asked, rows, text, ranks), lacking))
+        sheets.sort(key=lambda sheet: len(sheet[1]))
+        return sheets
+
+    def _sheets(
+        self,
+        found: FoundTables,
+        scope: Scope,
+        reshape: Callable[[Iterable[SheetRow]], Iterable[SheetRow]],
+    ) -> list[list[SheetRow]]:
         """Return the rows of the tables that were found, together where they have the
         same heads of labels and no label twice.
         """
@@ -215,7 +225,7 @@ class SheetReader:
         sheets: dict[Texts, list[SheetRow]] = {}
         for document_id in list(documents)[:MOST_DOCUMENTS]:
             by_heads: dict[Texts, list[SheetRow]] = defaultdict(list)
-            for row in self._rows(document_id, scope):
+            for row in reshape(self._rows(document_id, scope)):
                 by_heads[tuple(row.labels)].append(row)
             for heads, rows in by_heads.items():
                 known = sheets.setdefault(heads, [])
@@ -235,56 +245,18 @@ class SheetReader:
                 yield from rows_of(chunk)
 
 
-def rows_of(chunk: Chunk) -> Iterator[SheetRow]:
-    """Yield the rows of a passage of a table: its lines of heads and cells."""
-    by_text: dict[str, list[ReportedFigure]] = defaultdict(list)
-    for figure in figures_of(chunk):
-        by_text[written(figure)].append(figure)
-    table = RowFigures(chunk)
-    place = str(chunk.metadata.get(COUNTRY) or "")
-    for line in chunk.text.splitlines():
-        labels = {DOCUMENT: place}
-        figures: dict[str, ReportedFigure] = {}
-        for cell in line.split("; "):
-            head, _, value = cell.rpartition(": ")
-            same = by_text[value.partition(" ")[0].rstrip("%")]
-            if head and same:
-                figures[head] = _of_line(table.of_row(same.pop(0)), line)
-            elif head:
-                labels[head] = value
-        if figures:
-            yield from _by_period(SheetRow(labels, figures, chunk))
-
-
-def _of_line(figure: ReportedFigure, line: str) -> ReportedFigure:
-    """Return the figure of a row. Of several rows of one country each is that of its
-    line: they are no countries.
-    """
-    if country_code(figure.subject):
-        return replace(figure, subject=line.partition("; ")[0])
-    return figure
-
-
-def _by_period(row: SheetRow) -> Iterator[SheetRow]:
-    """Yield a row; of one with a figure for each month, quarter or week one for each of
-    these: what it counts is the head then.
-    """
-    heads = [head for head in row.figures if periods_in(head)]
-    if len(heads) < 2 or len(heads) < len(row.figures):
-        yield row
-        return
-    name = row.label_of([head for head in row.labels if head != DOCUMENT])
-    for head in heads:
-        labels = {DOCUMENT: row.labels[DOCUMENT], _PERIOD: head}
-        yield SheetRow(labels, {name: row.figures[head]}, row.chunk)
+def _by_period(rows: Iterable[SheetRow]) -> Iterator[SheetRow]:
+    for row in rows:
+        yield from by_period(row)
 
 
 def _chosen(asked: AskedWords, rows: Sequence[SheetRow]) -> Sheet | None:
     """Return the rows of a sheet that a question means, and the columns; None where it
     names no column of several, or there are no such rows.
     """
+    text = computed_text(asked.text)
     of_years = _of_years(asked, rows)
-    rows = _newest_of_months(asked, of_years)
+    rows = newest_of_months(of_years, text, asked.years)
     has_older = len(rows) < len(of_years)
     columns = _columns(asked, rows)
     if not columns or any(map(is_time, columns)):
@@ -295,43 +267,32 @@ def _chosen(asked: AskedWords, rows: Sequence[SheetRow]) -> Sheet | None:
     rows = _without_totals(rows, columns)
     if not rows:
         return None
-    told = [row.chunk.search_text for row in rows]
-    for row in rows:
-        told += [row.chunk.title, row.chunk.section, *row.labels.values()]
-        told += [str(year_of(figure)) for figure in row.figures.values()]
-    lacking = asked.words - asked.within(*told)
+    lacking = _lacking(asked, rows)
     has_totals = len(rows) < count
     return Sheet(rows, columns, chosen, lacking, has_totals, has_older, asked)
 
 
-def _newest_of_months(
-    asked: AskedWords, rows: Sequence[SheetRow]
-) -> Sequence[SheetRow]:
-    """Return rows; of a month that a question names without a year, which several
-    years have, only those of the newest.
+def _lacking(asked: AskedWords, rows: Sequence[SheetRow]) -> Words:
+    """Return the words of a question that nothing in some rows has."""
+    told = [row.chunk.search_text for row in rows]
+    for row in rows:
+        told += [row.chunk.title, row.chunk.section, *row.labels.values()]
+        told += [str(year_of(figure)) for figure in row.figures.values()]
+    return asked.words - asked.within(*told)
+
+
+def _of_any_year(asked: AskedWords, rows: Sequence[SheetRow]) -> Sequence[SheetRow]:
+    """Return the rows of any of the years that a question names; all where it names
+    none, or none is of them.
     """
-    kept = list(rows)
-    for term, year in periods_in(asked.text):
-        if year or asked.years:
-            continue
-        of_month = [row for row in kept if term in _periods_of(row)]
-        newest = max((_year_of(row) for row in of_month), default=0)
-        kept = [row for row in kept if row not in of_month or _year_of(row) == newest]
-    return kept
-
-
-def _periods_of(row: SheetRow) -> set[str]:
-    """Return the months, quarters and weeks that the labels of a row are."""
-    periods: set[str] = set()
-    for head, label in row.labels.items():
-        found = periods_in(f"{head}: {label}")
-        if len(found) == 1:
-            periods.add(found[0][0])
-    return periods
-
-
-def _year_of(row: SheetRow) -> int:
-    return max(map(year_of, row.figures.values()))
+    kept: list[SheetRow] = []
+    for row in rows:
+        years = [year_of(figure) for figure in row.figures.values()]
+        for named in asked.years:
+            if any(map(named.condition.matches, years)):
+                kept.append(row)
+                break
+    return kept or rows
 
 
 def _named_rows(
@@ -385,7 +346,8 @@ def _columns(asked: AskedWords, rows: Sequence[SheetRow]) -> list[str]:
     for head in heads:
         words = asked.of_all(head)
         weight = round(sum(1 / counts[word] for word in words), 6)
-        left_out = len(set(asked.terms(head)) - asked.every)
+        plain, _ = part_units(head)
+        left_out = len(set(asked.terms(plain)) - asked.every)
         score = (weight, -left_out) if weight else (0.0, 0)
         if score > best_score or not best:
             best = []

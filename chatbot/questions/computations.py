@@ -83,24 +83,3 @@ def begins_span(text: str) -> bool:
 def joins_names(text: str) -> bool:
     """Return whether the words between two names make a list of them: "and the"."""
     return _JOINS.search(text) is not None
-
-
-def uncomputed_words(text: str, name: str) -> str:
-    """Return the words of a question that surely ask for a computation, which one cell
-    of this name is not: "per nurse" of visits; "" without any.
-    """
-    text = text.lower()
-    for computation in read_computations(text):
-        words = text[computation.start : computation.end]
-        is_sure = computation.kind in {"unknown", "ratio", "per"}
-        if computation.kind in {"change", "difference"}:
-            is_sure = computation.asks_size
-        if computation.kind == "share":
-            is_sure = "%" not in name
-        if is_sure and words not in name.lower() and words not in _BEFORE_NAMES:
-            return words
-    return ""
-
-
-_BEFORE_NAMES = frozenset({"par", "por"})
-"""They also say who did something."""

@@ -30,7 +30,7 @@ def test_a_weight_says_what_it_weighs(name: str) -> None:
 
 def test_every_weight_is_read_by_one_module() -> None:
     package = ROOM.parent
-    paths = [*ROOM.glob("*.py"), *package.glob("answering/*.py")]
+    paths = [*ROOM.glob("*.py"), *package.glob("answering/**/*.py")]
     texts = [path.read_text(encoding="utf-8") for path in paths]
     read = [
         name for text in texts for name in re.findall(r'read_weight\("(.+?)"\)', text)

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
-from ...checking.wording import cited_numbers, renumber
+from ...checking.wording import cited_numbers
 from ...domain import Chunk, Context, Passage, ReportedFigure, Scope, SearchHit
 from ...domain.errors import SearchEngineError
 from ...domain.figure_query import (
-    Aggregate,
-    AnyStep,
     FigureAnswer,
     FigureQuery,
     FigureSource,
@@ -28,22 +26,18 @@ from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.country_names import country_key
 from ...language.detection import analyzer_for
 from ...language.markdown import escape_markdown
-from ...language.periods import month_names, periods_in
+from ...language.periods import month_names
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.table_words import is_total
 from ...language.units import PERCENT, convert, is_convertible
 from ...language.words import Say
-from ...questions.computations import uncomputed_words
 from ...questions.counted import says_nothing
 from ...questions.kinds import (
     NUMBER_WORDS,
     OF_ALL,
     Bound,
     Request,
-    asks_altogether,
-    asks_average,
     asks_for_person,
-    asks_how_many,
     from_large_end,
     is_wish,
     read_request,
@@ -85,33 +79,26 @@ from ...questions.word_sets import read_word_set
 from ...search.coverage import names_outside
 from ...search.subjects import reports_of_groups, with_article
 from ...search.unused_words import UnusedWords
-from ..answer_card import card_of, card_of_table
+from ..answer_card import card_of
 from ..asked_figures import AskedNames
+from ..asked_words import AskedWords, FoundTables, RowFigures
 from ..figure_premises import FigurePremises, words_of
-from ..figure_queries import FigureQueries, cited, named_pair
+from ..figure_queries import FigureQueries, named_pair
 from ..figure_questions import FigureQuestions, steps_of, verdict
 from ..figure_sentences import (
     in_words,
     numbered,
     over_years,
     side_by_side,
-    whole_of,
 )
-from ..figure_steps import in_unit, run
+from ..figure_steps import in_unit
 from ..figure_tables import FigureTables, IndicatorFigures
-from ..figure_words import MOST_COLUMNS, Rendered, lacking
+from ..figure_words import MOST_COLUMNS, Rendered, lacking, render_table
 from ..people_shares import WORDS_FOR_BASES
-from ..sheets import Sheet, SheetReader
-from ..table_rows import (
-    LACKING,
-    AskedFigures,
-    AskedWords,
-    FoundTables,
-    RowFigures,
-    RowReader,
-)
+from ..table_rows import AskedFigures, RowReader
 from ..turn import Turn
 from ..word_sets import WordSets, synonyms_of
+from .sheets import SheetTool
 
 _WHAT_AND_WHEN = attrgetter("subject", "indicator", "unit", "year", "edition")
 
@@ -192,7 +179,7 @@ class FigureTool:
         text = in_words(query, table, turn.say)
         if operation.wanted == "verdict":
             text = verdict(operation, table, turn.say)
-        rendered = _rendered(table, text, turn.say)
+        rendered = render_table(table, text, turn.say)
         if rendered is None:
             return None
         things = (*rendered.things, *derived, *_parts_of_formulas(query))
@@ -231,7 +218,7 @@ class FigureTool:
             text = turn.say("This is a share of {people}.", people=people)
         none = turn.say("The reports give no number of people.")
         stated = in_words(query, table, turn.say)
-        rendered = _rendered(table, f"{stated} {text} {none}", turn.say)
+        rendered = render_table(table, f"{stated} {text} {none}", turn.say)
         if rendered is None or self._asks_more(turn, query.indicators, rendered):
             return None
         return rendered
@@ -281,7 +268,7 @@ class FigureTool:
             turn.request,
         )
         if found:
-            return _rendered(*found, turn.say)
+            return render_table(*found, turn.say)
         return None
 
     def passages_of(self, rendered: Rendered) -> list[SearchHit]:
@@ -669,7 +656,7 @@ class FigureTool:
         if found is None:
             return None
         query, table = found
-        return _rendered(table, in_words(query, table, turn.say), turn.say)
+        return render_table(table, in_words(query, table, turn.say), turn.say)
 
     def _of_rows(self, turn: Turn, request: Request) -> Rendered | None:
         """Return a ranking of the rows of one table, which may lack a few words; None
@@ -725,12 +712,12 @@ class FigureTool:
                 # Nobody can read the lines of all of them.
                 return None
             text = "\n\n".join(filter(None, [over_years(table, say), note]))
-            return _rendered(table, text, say)
+            return render_table(table, text, say)
         if request.kind not in OF_ALL:
             _, table = self.queries.tabulate(measured, subjects, years, same_year=True)
             newer = _with_newer_figures(measured, table)
             text = side_by_side(table, say, lowest=request.lowest, newer=newer)
-            return _rendered(table, text, say)
+            return render_table(table, text, say)
         if request.bound is not None and request.bound.of:
             return self._beyond_named(request, request.bound, measured[0], years, say)
         query, table = self.queries.tabulate(measured, (), years, steps_of(request))
@@ -738,7 +725,7 @@ class FigureTool:
         if request.kind == "aggregate":
             _, table = self.queries.tabulate(measured, (), years)
             text += numbered(table, say)
-        return _rendered(table, text, say)
+        return render_table(table, text, say)
 
     def _beyond_named(
         self,
@@ -757,7 +744,7 @@ class FigureTool:
         bound = replace(bound, value=figure.value, unit=figure.unit)
         steps = steps_of(replace(request, bound=bound))
         query, table = self.queries.tabulate([indicator], (), years, steps)
-        rendered = _rendered(table, in_words(query, table, say), say)
+        rendered = render_table(table, in_words(query, table, say), say)
         if rendered is not None:
             number = rendered.number_of(figure.chunk_id)
             rendered.text += f"\n\n{_as_sentence(figure, (), number, say)}"
@@ -767,6 +754,11 @@ class FigureTool:
     def rows(self) -> RowReader:
         """Reads questions against the tables of documents."""
         return RowReader(self.store, self.catalog, self.tables, self.language)
+
+    @property
+    def sheets(self) -> SheetTool:
+        """Computes from the rows of sheets."""
+        return SheetTool(self.tables, self.store, self.rows)
 
     def of_table(self, turn: Turn, *, may_lack: bool = False) -> Rendered | None:
         """Return what the rows of one document's table say to a question: a cell, a
@@ -781,8 +773,11 @@ class FigureTool:
         rows = self.rows
         asked = rows.read(turn)
         try:
+            computed = None if may_lack else self.sheets.computed(turn, request)
+            if computed is not None:
+                return computed
             found = rows.find(turn, asked)
-            told = self._of_sheet(turn, asked, found, may_lack=may_lack)
+            told = self.sheets.of_sheet(turn, asked, found, may_lack=may_lack)
             if told is None and not may_lack:
                 told = self._cell_of_table(turn, request, asked, found)
         except SearchEngineError:
@@ -820,146 +815,6 @@ class FigureTool:
             return None
         return replace(rendered, things=(*rendered.things, table.about))
 
-    def _of_sheet(
-        self, turn: Turn, asked: AskedWords, found: FoundTables, *, may_lack: bool
-    ) -> Rendered | None:
-        """Return what a question makes of all rows of a sheet: their sum or mean, a
-        ranking, or those that it names beside each other. None where it asks for none
-        of these. ``may_lack``: the sheet may lack a few of its words.
-        """
-        sheet = self._sheet(turn, asked, found, may_lack=may_lack)
-        if sheet is None:
-            return None
-        if len(sheet.rows) == 1 and len(sheet.columns) == 1:
-            return self._of_month(turn, asked, sheet)
-        if not sheet.opened:
-            return None
-        if sheet.compared is not None:
-            return self._compared_sheet(turn, sheet, [sheet.compared])
-        if len(sheet.columns) > 1:
-            return None
-        request = read_request(turn.reading, countries=0)
-        if request.kind == "ranking":
-            return self._ranked_sheet(turn, sheet, request)
-        text = turn.reading.text
-        if asks_average(text):
-            mean = (Aggregate(op="mean"),)
-            return self._steps_of_sheet(turn, sheet, sheet.opened, mean)
-        is_amount = asks_how_many(text) and sheet.is_added_up
-        is_total = asks_altogether(text) or (is_amount and bool(asked.years))
-        if is_total or (sheet.has_inner_rows and request.kind == "value"):
-            return self._total_of_sheet(turn, sheet)
-        return None
-
-    def _of_month(self, turn: Turn, asked: AskedWords, sheet: Sheet) -> Rendered | None:
-        """Return the one cell of a month that a question names without its year, and
-        whether older years have it, too; None where it names no such month, or asks to
-        compute something.
-        """
-        text = turn.reading.text
-        if turn.has_model or asked.years or not periods_in(text):
-            return None
-        [row] = sheet.rows
-        figure = row.figures[sheet.columns[0]]
-        table = RowFigures(row.chunk)
-        if uncomputed_words(text, table.line_of(figure)):
-            return None
-        stated: list[ReportedFigure] = []
-        for one in figures_of(row.chunk):
-            if replace(table.of_row(one), subject=figure.subject) == figure:
-                stated.append(one)
-        cells = [table.of_row(one) for one in stated[:1]]
-        text = self.rows.tell(asked, table, cells, turn.say)
-        if sheet.has_older:
-            note = turn.say("Several years have this month: this is the newest.")
-            sentence, _, quotation = text.partition("\n\n")
-            text = f"{sentence} {note}\n\n{quotation}".strip()
-        things = (*sheet.about, month_names(" ".join(sheet.about)))
-        card = card_of(stated[:1])
-        return Rendered(turn.say, [row.chunk.id], text, things, card)
-
-    def _compared_sheet(
-        self, turn: Turn, sheet: Sheet, heads: Sequence[str]
-    ) -> Rendered | None:
-        """Return the rows that a question names beside each other; None where they are
-        no parts of anything: `RowReader.of_rows` reads those.
-        """
-        if not sheet.has_inner_rows or not sheet.may_be_grouped(heads):
-            return None
-        table = cited(sheet.grid(heads))
-        text = side_by_side(table, turn.say)
-        return self._rendered_sheet(turn, sheet, table, text)
-
-    def _ranked_sheet(
-        self, turn: Turn, sheet: Sheet, request: Request
-    ) -> Rendered | None:
-        """Return a ranking of inner rows, without those that the sheet itself adds
-        up: `RowReader.of_rows` reads the others.
-        """
-        heads = [sheet.ranked]
-        is_plain = not sheet.has_inner_rows or sheet.has_totals
-        if is_plain or not sheet.may_be_grouped(heads):
-            return None
-        return self._steps_of_sheet(turn, sheet, heads, steps_of(request))
-
-    def _sheet(
-        self, turn: Turn, asked: AskedWords, found: FoundTables, *, may_lack: bool
-    ) -> Sheet | None:
-        """Return the sheet that has the words of a question; None where no sheet has
-        enough of them.
-        """
-        reader = SheetReader(self.store, self.tables)
-        sheet = reader.read(asked, found, turn.question.scope)
-        if sheet is None or (sheet.lacking and not may_lack):
-            return None
-        if len(sheet.lacking) > LACKING * len(asked.words):
-            return None
-        if any(word[:1].isdigit() for word in sheet.lacking):
-            # A month or a year is said in no other words.
-            return None
-        return sheet
-
-    def _total_of_sheet(self, turn: Turn, sheet: Sheet) -> Rendered | None:
-        """Return the rows of a sheet, behind their sum where they can be added up."""
-        if sheet.is_added_up:
-            total = (Aggregate(op="sum"),)
-            return self._steps_of_sheet(turn, sheet, sheet.opened, total)
-        table = cited(sheet.grid(sheet.opened))
-        name = escape_markdown(table.columns[0].indicator)
-        rows = whole_of(table, turn.say)
-        text = turn.say("{name}: {rows}, which are not added up.", name=name, rows=rows)
-        text = f"{_of_title(sheet)}{text}{numbered(table, turn.say)}"
-        return self._rendered_sheet(turn, sheet, table, text)
-
-    def _steps_of_sheet(
-        self,
-        turn: Turn,
-        sheet: Sheet,
-        heads: Sequence[str],
-        steps: tuple[AnyStep, ...],
-    ) -> Rendered | None:
-        """Return what steps make of the rows of a sheet, those with the same labels
-        under these heads added up first; below a sum or mean also the rows.
-        """
-        grid = sheet.grid(heads)
-        table = cited(run(steps, grid))
-        query = FigureQuery.model_construct(steps=steps)
-        text = in_words(query, table, turn.say)
-        if isinstance(steps[0], Aggregate):
-            text = f"{_of_title(sheet)}{text}"
-            text += numbered(cited(grid), turn.say)
-        return self._rendered_sheet(turn, sheet, table, text)
-
-    def _rendered_sheet(
-        self, turn: Turn, sheet: Sheet, table: FigureTable, text: str
-    ) -> Rendered | None:
-        rendered = _rendered(table, text, turn.say)
-        if rendered is None:
-            return None
-        # A row of "2024-04" tells of April.
-        months = month_names(" ".join(sheet.about))
-        return replace(rendered, things=(*rendered.things, *sheet.about, months))
-
     def _cell_of_table(
         self,
         turn: Turn,
@@ -993,9 +848,6 @@ class FigureTool:
             of_chunk = figures_of(table.chunk)
             stated = [one for one in of_chunk if table.of_row(one) in cell.figures]
             card = card_of(stated) if stated else None
-            words = uncomputed_words(turn.reading.text, f"{line} {text}")
-            if words:
-                return _not_computed(words, table, text, turn.say)
             rendered = Rendered(turn.say, [table.chunk.id], text, told, card)
             _add_contradictions(rendered, cells)
             return rendered
@@ -1235,27 +1087,6 @@ def _parts_of_formulas(query: FigureQuery) -> Sequence[str]:
     return parts
 
 
-def _of_title(sheet: Sheet) -> str:
-    """Return the beginning of a sentence that says which document it is about; "" of
-    several documents.
-    """
-    if sheet.title:
-        return f"**{escape_markdown(sheet.title)}:** "
-    return ""
-
-
-def _not_computed(words: str, table: RowFigures, text: str, say: Say) -> Rendered:
-    """Return the row of a cell that is not what words ask to compute, and says so."""
-    sentence, _, row = text.partition("\n\n")
-    note = say(
-        "“{words}” was not computed. The rows of “{title}” that it may be about:",
-        words=escape_markdown(words),
-        title=escape_markdown(table.chunk.title),
-    )
-    text = f"{note}\n\n{row or sentence}"
-    return Rendered(say, [table.chunk.id], text, unused=(words,), is_near=True)
-
-
 def _add_contradictions(
     rendered: Rendered, cells: Sequence[tuple[RowFigures, AskedFigures]]
 ) -> None:
@@ -1360,16 +1191,3 @@ def _newest(turn: Turn, figures: Sequence[ReportedFigure]) -> ReportedFigure | N
     if len(figures) == 1:
         return figures[0]
     return None
-
-
-def _rendered(table: FigureTable, text: str, say: Say) -> Rendered | None:
-    """Return a table in words with its passages, numbered as the words cite them; None
-    of an empty one.
-    """
-    if not table.chunk_ids:
-        return None
-    numbers = range(1, len(table.chunk_ids) + 1)
-    text, order = renumber(text, numbers)
-    chunk_ids = [table.chunk_ids[number - 1] for number in order]
-    things = tuple(column.indicator for column in table.columns)
-    return Rendered(say, chunk_ids, text, things, card_of_table(table))

@@ -27,10 +27,6 @@ SHEETS = {
     "Chad,2024-02,21\n",
     "camp.csv": "Quarter,Spent (USD)\nQ1,100\nQ2,250\n",
     "vacunas.csv": "Distrito;Dosis\nNorte;70\nSur;95\n",
-    "nurses.csv": "Clinic,Visits,Nurses\nLodwar,800,14\nKakuma,600,10\n",
-    "shop.csv": "Month,Sales,Customers\n2023-11,900,90\n2023-12,700,70\n"
-    "2024-11,950,91\n",
-    "meals.csv": "Town,Schools,Meals per day\nOro,505,81300\nLuz,312,50100\n",
     "lamps.csv": "Item,Jan,Feb,Mar\nLamps given,7,8,9\nWires laid,1,2,3\n",
 }
 
@@ -144,36 +140,3 @@ def test_shares_and_levels_are_not_added_up(head: str, expected: bool) -> None:
 
 def test_irregular_verbs_have_one_form() -> None:
     assert with_base_forms("Spent and sold, given") == "spend and sell, give"
-
-
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("How many visits per nurse in Lodwar?", "per"),
-        ("What is the ratio of visits in Kakuma?", "ratio"),
-    ],
-)
-def test_a_computation_that_is_not_made_is_no_cell(
-    ask: Callable[[str], Answer], query: str, words: str
-) -> None:
-    answer = ask(query)
-    assert answer.response.startswith(f"“{words}” was not computed. The rows of")
-    assert not answer.answered
-    assert answer.card is None
-
-
-@pytest.mark.parametrize(
-    ("query", "beginning"),
-    [
-        (
-            "What were sales in November?",
-            "2024-11, sales: 950 (2024) [1]. Several years have this month: this is",
-        ),
-        ("How many customers were there in December?", "2023-12, customers: 70"),
-        ("How many meals a day in Oro's schools?", "Oro, meals per day: 81300 [1]"),
-    ],
-)
-def test_a_month_without_its_year_is_the_newest(
-    ask: Callable[[str], Answer], query: str, beginning: str
-) -> None:
-    assert ask(query).response.startswith(beginning)

@@ -1,0 +1,143 @@
+"""The rows of sheets: each with its labels and its figures by their heads."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..domain import Chunk, ReportedFigure
+from ..domain.scope import NamedYears
+from ..language.countries import country_code
+from ..language.periods import is_time, periods_in
+from ..language.reported_figures import figures_of, year_of
+from ..questions.reading import COUNTRY
+from .asked_words import RowFigures, written
+
+__all__ = [
+    "DOCUMENT",
+    "PERIOD",
+    "SheetRow",
+    "by_period",
+    "long_rows",
+    "newest_of_months",
+    "rows_of",
+]
+
+DOCUMENT = ""
+"""The head of what tells documents apart: their country, "" without one."""
+ROW = " "
+"""The head of names of rows above which nothing stands."""
+PERIOD = "Period"
+"""The head of months or years that are heads of columns in the sheet."""
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """A row of a table: its labels and its figures, each by its head."""
+
+    labels: Labels
+    figures: Mapping[str, ReportedFigure]
+    chunk: Chunk
+
+    @property
+    def year(self) -> int:
+        """The newest year of its figures."""
+        return max(map(year_of, self.figures.values()))
+
+    def label_of(self, heads: Sequence[str]) -> str:
+        """Return its labels under these heads in one text."""
+        labels = [self.labels.get(head, "") for head in heads]
+        return ", ".join(filter(None, labels))
+
+
+def rows_of(chunk: Chunk) -> Iterator[SheetRow]:
+    """Yield the rows of a passage of a table: its lines of heads and cells."""
+    by_text: dict[str, list[ReportedFigure]] = defaultdict(list)
+    for figure in figures_of(chunk):
+        by_text[written(figure)].append(figure)
+    table = RowFigures(chunk)
+    place = str(chunk.metadata.get(COUNTRY) or "")
+    for line in chunk.text.splitlines():
+        labels = {DOCUMENT: place}
+        figures: dict[str, ReportedFigure] = {}
+        for cell in line.split("; "):
+            head, _, value = cell.rpartition(": ")
+            same = by_text[value.partition(" ")[0].rstrip("%")]
+            if head and same:
+                figures[head] = _of_line(table.of_row(same.pop(0)), line)
+            elif head:
+                labels[head] = value
+            elif not figures:
+                labels[ROW] = value
+        if figures:
+            yield SheetRow(labels, figures, chunk)
+
+
+def _of_line(figure: ReportedFigure, line: str) -> ReportedFigure:
+    """Return the figure of a row. Of several rows of one country each is that of its
+    line: they are no countries.
+    """
+    if country_code(figure.subject):
+        return replace(figure, subject=line.partition("; ")[0])
+    return figure
+
+
+def by_period(row: SheetRow) -> Iterator[SheetRow]:
+    """Yield a row; of one with a figure for each month, quarter or week one for each of
+    these: what it counts is the head then.
+    """
+    heads = [head for head in row.figures if periods_in(head)]
+    if len(heads) < 2 or len(heads) < len(row.figures):
+        yield row
+        return
+    name = row.label_of([head for head in row.labels if head != DOCUMENT])
+    for head in heads:
+        labels = {DOCUMENT: row.labels[DOCUMENT], PERIOD: head}
+        yield SheetRow(labels, {name: row.figures[head]}, row.chunk)
+
+
+def long_rows(rows: Iterable[SheetRow]) -> list[SheetRow]:
+    """Return rows; of those whose columns are all months or years one for each of
+    these, which is a label then: what they count is said by their other labels.
+    """
+    long: list[SheetRow] = []
+    for row in rows:
+        heads = list(row.figures)
+        if len(heads) < 2 or not all(map(is_time, heads)):
+            long.append(row)
+            continue
+        for head, figure in row.figures.items():
+            labels = {**row.labels, PERIOD: head}
+            column = figure.heading
+            if column in row.labels.values():
+                # The heading is the row's name: what is counted is in the title.
+                column = row.chunk.title
+            long.append(SheetRow(labels, {column: figure}, row.chunk))
+    return long
+
+
+def newest_of_months(
+    rows: Sequence[SheetRow], text: str, years: Sequence[NamedYears]
+) -> list[SheetRow]:
+    """Return rows; of a month that a question names without a year, which several
+    years have, only those of the newest. ``text``: the question with its periods in one
+    spelling; ``years``: all that it names.
+    """
+    kept = list(rows)
+    for term, year in periods_in(text):
+        if year or years:
+            continue
+        of_month = [row for row in kept if term in _periods_of(row)]
+        newest = max((row.year for row in of_month), default=0)
+        kept = [row for row in kept if row not in of_month or row.year == newest]
+    return kept
+
+
+def _periods_of(row: SheetRow) -> set[str]:
+    """Return the months, quarters and weeks that the labels of a row are."""
+    periods: set[str] = set()
+    for head, label in row.labels.items():
+        found = periods_in(f"{head}: {label}")
+        if len(found) == 1:
+            periods.add(found[0][0])
+    return periods

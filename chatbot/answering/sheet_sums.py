@@ -1,0 +1,639 @@
+"""Computes from the cells of a sheet what a question asks for: a change, a difference,
+a ratio, a share, a mean or a sum of the cells that it names; also for each row of a
+ranking.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+
+from ..domain import ReportedFigure
+from ..domain.figure_query import FigureCell, FigureColumn, FigureRow, FigureTable
+from ..language.periods import is_time
+from ..language.table_words import is_added_up
+from ..language.units import PERCENT
+from ..questions.computations import Computation, begins_span, joins_names
+from ..search.weights import read_weight
+from .asked_words import AskedWords
+from .figure_steps import in_unit
+from .sheet_names import Mention, SheetNames
+from .sheet_rows import DOCUMENT, SheetRow
+
+__all__ = ["CellSum", "ComputedCells", "SheetSums"]
+
+_MOST_TERMS = int(read_weight("sheets.terms"))
+_NEAR = int(read_weight("sheets.near"))
+
+
+@dataclass(frozen=True, slots=True)
+class CellSum:
+    """A value that was copied from a cell or computed from several. ``text``: as it is
+    read in a formula.
+    """
+
+    value: Decimal
+    unit: str
+    text: str
+    sources: tuple[ReportedFigure, ...]
+
+    @property
+    def as_term(self) -> str:
+        """Its text between signs of a formula."""
+        if len(self.sources) > 1:
+            return f"({self.text})"
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedCells:
+    """What was computed. ``subject``: the labels that the question names; ``name``: of
+    what is computed. ``table``: the result, or one for each row of a ranking.
+    """
+
+    kind: str
+    subject: str
+    name: str
+    table: FigureTable
+    is_ranking: bool = False
+
+
+def total_of(figures: Sequence[ReportedFigure], column: str) -> CellSum | None:
+    """Return the sum of the cells of a column, one cell as it is; None where they
+    cannot be added up.
+    """
+    if not figures:
+        return None
+    first = figures[0]
+    units = {figure.unit for figure in figures}
+    if len(figures) == 1:
+        return CellSum(first.value, first.unit, first.text, (first,))
+    if len(units) > 1 or PERCENT in units or not is_added_up(column):
+        return None
+    total = sum((figure.value for figure in figures), Decimal(0))
+    texts = [figure.text for figure in figures]
+    if len(texts) > _MOST_TERMS:
+        texts = [*texts[:2], "…", texts[-1]]
+    return CellSum(total, first.unit, " + ".join(texts), tuple(figures))
+
+
+def divided(first: CellSum, second: CellSum) -> FigureCell | None:
+    """Return one amount divided by another; None by zero."""
+    if second.value == 0:
+        return None
+    unit = "" if first.unit == second.unit else first.unit
+    value = first.value / second.value
+    how = f"{first.as_term} / {second.as_term}"
+    return _cell(value, unit, how, first, second)
+
+
+def share(part: CellSum, whole: CellSum) -> FigureCell | None:
+    """Return an amount in per cent of another; None of zero, or of another unit."""
+    if whole.value == 0:
+        return None
+    how = f"{part.as_term} / {in_unit(whole.value, whole.unit)}"
+    return _cell(100 * part.value / whole.value, PERCENT, how, part, whole)
+
+
+def subtracted(first: CellSum, second: CellSum) -> FigureCell | None:
+    """Return one amount minus another; None of other units."""
+    if first.unit != second.unit:
+        return None
+    how = f"{first.as_term} - {second.as_term}"
+    unit = "percentage points" if first.unit == PERCENT else first.unit
+    return _cell(first.value - second.value, unit, how, first, second)
+
+
+def grown(before: CellSum, after: CellSum) -> FigureCell | None:
+    """Return a change in per cent of the amount before; None where that is zero."""
+    if before.value == 0 or before.unit != after.unit:
+        return None
+    how = f"({after.text} - {before.text}) / {before.as_term}"
+    value = 100 * (after.value - before.value) / abs(before.value)
+    return _cell(value, PERCENT, how, after, before)
+
+
+def _cell(value: Decimal, unit: str, how: str, *amounts: CellSum) -> FigureCell:
+    sources: dict[ReportedFigure, None] = {}
+    for amount in amounts:
+        sources |= dict.fromkeys(amount.sources)
+    return FigureCell(value, in_unit(value, unit), how=how, sources=tuple(sources))
+
+
+Pair = Callable[[CellSum, CellSum], FigureCell | None]
+
+
+@dataclass(frozen=True)
+class SheetSums:
+    """Computes from the rows of one sheet, without its totals. ``ranks``: the question
+    asks for the first of a ranking.
+    """
+
+    asked: AskedWords
+    rows: Sequence[SheetRow]
+    text: str
+    ranks: bool
+
+    @cached_property
+    def names(self) -> SheetNames:
+        """What the question names of them."""
+        return SheetNames(self.asked, self.rows, self.text)
+
+    @cached_property
+    def column(self) -> str | None:
+        """The first column that the question names, the only one where it names none;
+        None where several may be meant.
+        """
+        if self.names.columns:
+            return self.names.columns[0].name
+        heads = {head for row in self.rows for head in row.figures}
+        if len(heads) == 1:
+            return heads.pop()
+        return None
+
+    def compute(self) -> ComputedCells | None:
+        """Return what the surest words of the question ask to compute that fit these
+        rows; None where none do.
+        """
+        for computation in self.names.computations:
+            if computation.kind == "unknown":
+                return None
+            sums = self._compute(computation)
+            if sums is not None:
+                return sums
+        return None
+
+    @property
+    def lacking(self) -> Computation | None:
+        """The words that ask for a computation which nothing of `compute` does; None
+        where no words surely ask for one.
+        """
+        for computation in self.names.computations:
+            if computation.kind in {"unknown", "ratio", "share"}:
+                return computation
+            if computation.kind == "per" and not self._is_before_label(computation):
+                return computation
+            asks_size = computation.asks_size or self.ranks
+            if computation.kind in {"change", "difference"} and asks_size:
+                return computation
+        return None
+
+    def _compute(self, computation: Computation) -> ComputedCells | None:
+        match computation.kind:
+            case "change":
+                return self._change(computation)
+            case "ratio":
+                return self._of_pair(divided, "ratio")
+            case "share":
+                return self._share(computation)
+            case "per":
+                return self._per(computation)
+            case "difference":
+                return self._of_pair(subtracted, "difference")
+            case "mean" | "sum":
+                return self._of_named(computation.kind)
+        return None
+
+    def _is_before_label(self, computation: Computation) -> bool:
+        """Return whether a word like "par", which also says who did something, stands
+        before the name of a row.
+        """
+        if self.text[computation.start : computation.end] not in {"par", "por"}:
+            return False
+        for mentions in self.names.labels.values():
+            for mention in mentions:
+                if 0 <= mention.start - computation.end <= _NEAR:
+                    return True
+        return False
+
+    # Selecting cells
+
+    def chosen(self, *, but: str | None = None) -> list[SheetRow]:
+        """Return the rows with the labels that the question names, ``but`` those under
+        one head; of a month that it names without a year those of the newest year.
+        """
+        kept = list(self.rows)
+        for head, mentions in self.names.labels.items():
+            if head != but:
+                names = {mention.name for mention in mentions}
+                kept = [row for row in kept if row.labels.get(head) in names]
+        return kept
+
+    def amount(self, column: str, rows: Sequence[SheetRow]) -> CellSum | None:
+        """Return the sum of a column in some rows."""
+        figures = [row.figures[column] for row in rows if column in row.figures]
+        return total_of(figures, column)
+
+    @cached_property
+    def subject(self) -> str:
+        """The labels that the question names, where it names one under a head."""
+        names: list[str] = []
+        for mentions in self.names.labels.values():
+            if len({mention.name for mention in mentions}) == 1:
+                names.append(mentions[0].name)
+        return ", ".join(dict.fromkeys(names))
+
+    @cached_property
+    def title(self) -> str:
+        """The labels that the question names, else the title of the sheet."""
+        return self.subject or self.rows[0].chunk.title
+
+    @cached_property
+    def pair(self) -> tuple[str, str, str] | None:
+        """The head under which the question names two labels, and these; None where
+        there is none.
+        """
+        for head, mentions in self.names.labels.items():
+            names = list(dict.fromkeys(mention.name for mention in mentions))
+            if len(names) == 2:
+                return head, names[0], names[1]
+        return None
+
+    def _under(self, head: str, label: str) -> list[SheetRow]:
+        rows = self.chosen(but=head)
+        return [row for row in rows if row.labels.get(head) == label]
+
+    # Computations
+
+    def _of_pair(self, compute: Pair, kind: str) -> ComputedCells | None:
+        """Return what two labels, or two columns, that the question names make."""
+        columns = [mention.name for mention in self.names.columns]
+        if len(columns) > 1 and self.pair is None:
+            return self._of_columns(columns[0], columns[1], compute, kind)
+        if self.pair is None or self.column is None:
+            return None
+        head, one, other = self.pair
+        first = self.amount(self.column, self._under(head, one))
+        second = self.amount(self.column, self._under(head, other))
+        sign = "/" if kind == "ratio" else "-"
+        return self._one(
+            first, second, compute, f"{one} {sign} {other}", self.column, kind
+        )
+
+    def _one(
+        self,
+        first: CellSum | None,
+        second: CellSum | None,
+        compute: Pair,
+        subject: str,
+        name: str,
+        kind: str,
+    ) -> ComputedCells | None:
+        if first is None or second is None:
+            return None
+        cell = compute(first, second)
+        if cell is None:
+            return None
+        return ComputedCells(kind, subject, name, _table(name, [(subject, cell)]))
+
+    def _per(self, computation: Computation) -> ComputedCells | None:
+        """Return a column divided by that behind "per"; where the head of labels stands
+        behind it, the mean of their sums.
+        """
+        column = _first_behind(self.names.columns, computation)
+        head = _first_behind(self.names.heads, computation)
+        if column is not None and head is not None and head.start < column.start:
+            column = None
+        if column is not None:
+            upper = self._before(computation, column)
+            if upper is not None:
+                return self._of_columns(upper.name, column.name, divided, "ratio")
+        if head is not None and self.column is not None and not self.ranks:
+            return self._mean_of_groups(self.column, head.name)
+        return None
+
+    def _before(self, computation: Computation, column: Mention) -> Mention | None:
+        """Return the last column before words of a computation; else one that stands
+        elsewhere: "visits did each nurse have".
+        """
+        best: Mention | None = None
+        for mention in self.names.columns:
+            is_before = mention.end <= computation.start
+            if mention is not column and (is_before or best is None):
+                best = mention
+        return best
+
+    def _of_columns(
+        self, first: str, second: str, compute: Pair, kind: str
+    ) -> ComputedCells | None:
+        """Return what two columns make, in each row of a ranking."""
+        if self.ranks:
+            return self._ranked(first, second, compute, kind)
+        rows = self.chosen()
+        one = self.amount(first, rows)
+        other = self.amount(second, rows)
+        sign = "-" if kind == "difference" else "/"
+        return self._one(
+            one, other, compute, self.title, f"{first} {sign} {second}", kind
+        )
+
+    def _mean_of_groups(self, column: str, head: str) -> ComputedCells | None:
+        amounts: list[CellSum] = []
+        for rows in _groups(self.chosen(), head).values():
+            amount = self.amount(column, rows)
+            if amount is None:
+                return None
+            amounts.append(amount)
+        return self._mean(amounts, column)
+
+    def _mean(self, amounts: Sequence[CellSum], column: str) -> ComputedCells | None:
+        if len(amounts) < 2 or len({amount.unit for amount in amounts}) > 1:
+            return None
+        total = sum((amount.value for amount in amounts), Decimal(0))
+        value = total / len(amounts)
+        how = f"{in_unit(total, amounts[0].unit)} / {len(amounts)}"
+        cell = _cell(value, amounts[0].unit, how, *amounts)
+        subject = self.title
+        return ComputedCells("mean", subject, column, _table(column, [(subject, cell)]))
+
+    def _of_named(self, kind: str) -> ComputedCells | None:
+        """Return the sum or mean of cells that the question names: several columns of
+        a row, or several labels.
+        """
+        amounts = self._named_amounts()
+        found = [amount for amount in amounts.values() if amount is not None]
+        if len(found) < max(2, len(amounts)):
+            return None
+        if len({amount.unit for amount in found}) > 1:
+            return None
+        columns = list(amounts)
+        if self.column not in amounts:
+            columns = [self.column or ""]
+        name = " + ".join(columns)
+        if kind == "mean":
+            return self._mean(found, name)
+        if not all(map(is_added_up, columns)) or found[0].unit == PERCENT:
+            return None
+        total = sum((amount.value for amount in found), Decimal(0))
+        how = " + ".join(amount.text for amount in found)
+        cell = _cell(total, found[0].unit, how, *found)
+        return ComputedCells(
+            "sum", self.title, name, _table(name, [(self.title, cell)])
+        )
+
+    def _named_amounts(self) -> dict[str, CellSum | None]:
+        """Return the sums of the several labels that the question names, else of its
+        several columns, by their names.
+        """
+        rows = self.chosen()
+        for head, mentions in self.names.labels.items():
+            if len({mention.name for mention in mentions}) < 2:
+                continue
+            amounts: dict[str, CellSum | None] = {}
+            for label, of_label in _groups(rows, head).items():
+                amounts[label] = self._sum_of_column(of_label)
+            return amounts
+        if not self._is_list:
+            return {}
+        columns = [mention.name for mention in self.names.columns]
+        return {column: self.amount(column, rows) for column in columns}
+
+    def _sum_of_column(self, rows: Sequence[SheetRow]) -> CellSum | None:
+        if self.column is None:
+            return None
+        return self.amount(self.column, rows)
+
+    @property
+    def _is_list(self) -> bool:
+        """Whether the columns that the question names stand beside each other: "nurses
+        and doctors", not "visits of nurses".
+        """
+        mentions = self.names.columns
+        for first, second in pairwise(mentions):
+            between = self.text[first.end : second.start]
+            if not joins_names(between):
+                return False
+        return True
+
+    def _share(self, computation: Computation) -> ComputedCells | None:
+        """Return one column in per cent of another, or the rows that the question
+        names in per cent of all.
+        """
+        columns = self.names.columns
+        behind = [one for one in columns if one.start >= computation.end]
+        if len(columns) > 1 and behind:
+            whole_of = behind[0]
+            part_of = next(one for one in columns if one is not whole_of)
+            return self._of_columns(part_of.name, whole_of.name, share, "share")
+        of_parts = self._share_of_parts(computation)
+        if of_parts is not None:
+            return of_parts
+        column = self.column
+        freed = self._freed_head()
+        if column is None or freed is None or self.ranks:
+            return None
+        part = self.amount(column, self.chosen())
+        whole = self.amount(column, self.chosen(but=freed))
+        return self._one(part, whole, share, self.title, column, "share")
+
+    def _share_of_parts(self, computation: Computation) -> ComputedCells | None:
+        """Return a column in per cent of all columns of its kind: the broken pumps of
+        the working and the broken ones.
+        """
+        parts = self.names.with_word_behind(computation.end)
+        columns = [one.name for one in self.names.columns if one.name in parts]
+        if len(parts) < 2 or len(columns) != 1 or self.ranks:
+            return None
+        rows = self.chosen()
+        part = self.amount(columns[0], rows)
+        amounts = [self.amount(column, rows) for column in parts]
+        found = [amount for amount in amounts if amount is not None]
+        if len(found) < len(parts) or len({amount.unit for amount in found}) > 1:
+            return None
+        total = sum((amount.value for amount in found), Decimal(0))
+        sources = [source for amount in found for source in amount.sources]
+        whole = CellSum(total, found[0].unit, "", tuple(sources))
+        name = f"{columns[0]} / ({' + '.join(parts)})"
+        return self._one(part, whole, share, self.title, name, "share")
+
+    def _freed_head(self) -> str | None:
+        """Return the head of the labels that are the part of a share: that which the
+        question names last, a year only where it names nothing else.
+        """
+        best: Mention | None = None
+        for mentions in self.names.labels.values():
+            for mention in mentions:
+                if best is None or _tells_more(mention, best):
+                    best = mention
+        if best is None:
+            return None
+        return best.head
+
+    def _change(self, computation: Computation) -> ComputedCells | None:
+        """Return how much a column changed between two months or years: those that the
+        question names, else the first and the last.
+        """
+        if not (computation.asks_size or self.ranks) or self.column is None:
+            return None
+        head = self._time_head()
+        if head is None:
+            return None
+        points = self._points(head)
+        if points is None:
+            return None
+        first, last = points
+        compute: Pair = grown if computation.in_per_cent else _gained
+        if self.ranks:
+            return self._ranked_change(head, first, last, compute)
+        before = self._at(head, first)
+        after = self._at(head, last)
+        if len(before) != len(after):
+            # A year that is not over yet.
+            return None
+        subject = " → ".join([first, last])
+        others = [
+            mentions[0].name
+            for of_head, mentions in self.names.labels.items()
+            if of_head != head
+        ]
+        name = ", ".join([*others, self.column])
+        one = self.amount(self.column, before)
+        other = self.amount(self.column, after)
+        return self._one(one, other, compute, subject, name, "change")
+
+    def _points(self, head: str) -> tuple[str, str] | None:
+        """Return the two months or years between which the question asks for a change:
+        those that it names, "since" one and the last, the first and the last where it
+        names none; None of others.
+        """
+        labels = list(dict.fromkeys(row.labels.get(head, "") for row in self.rows))
+        mentions = self.names.labels.get(head, ())
+        names = {mention.name for mention in mentions}
+        points = [label for label in labels if label in names]
+        years: set[str] = set()
+        for named in self.asked.years:
+            years.update(map(str, named.ends))
+        if not points and len(years) == 2:
+            # Each year has its months.
+            points = sorted(years)
+        elif not points and len(years) < 2:
+            points = labels
+        elif len(points) == 1 and begins_span(self.text[: mentions[0].start]):
+            points.append(labels[-1])
+        if len(points) < 2 or points[0] == points[-1]:
+            return None
+        return points[0], points[-1]
+
+    def _at(self, head: str, point: str) -> list[SheetRow]:
+        """Return the rows of a month or a year, all of its months."""
+        rows = self.chosen(but=head)
+        labelled = [row for row in rows if row.labels.get(head) == point]
+        if labelled:
+            return labelled
+        return [row for row in rows if str(row.year) == point]
+
+    def _time_head(self) -> str | None:
+        """Return the head of months or years with several labels: that of which the
+        question names two, else the first.
+        """
+        heads: list[str] = []
+        for head in self.rows[0].labels:
+            labels = {row.labels.get(head, "") for row in self.rows}
+            if head != DOCUMENT and len(labels) > 1 and all(map(is_time, labels)):
+                heads.append(head)
+        for head in heads:
+            if len({one.name for one in self.names.labels.get(head, ())}) > 1:
+                return head
+        return heads[0] if heads else None
+
+    def _ranked_change(
+        self, head: str, first: str, last: str, compute: Pair
+    ) -> ComputedCells | None:
+        of_rows = self._head_of_ranking(but=head)
+        column = self.column
+        if of_rows is None or column is None:
+            return None
+        results: list[tuple[str, FigureCell]] = []
+        for label, rows in _groups(self.chosen(but=head), of_rows).items():
+            before = [row for row in self._at(head, first) if row in rows]
+            after = [row for row in self._at(head, last) if row in rows]
+            one = self.amount(column, before)
+            other = self.amount(column, after)
+            cell = None
+            if one is not None and other is not None:
+                cell = compute(one, other)
+            if cell is not None:
+                results.append((label, cell))
+        name = f"{column}, {first} → {last}"
+        return self._as_ranking(name, results)
+
+    def _ranked(
+        self, first: str, second: str, compute: Pair, kind: str
+    ) -> ComputedCells | None:
+        """Return what two columns make in each row of a ranking."""
+        head = self._head_of_ranking()
+        if head is None:
+            return None
+        results: list[tuple[str, FigureCell]] = []
+        for label, rows in _groups(self.chosen(), head).items():
+            one = self.amount(first, rows)
+            other = self.amount(second, rows)
+            cell = None
+            if one is not None and other is not None:
+                cell = compute(one, other)
+            if cell is not None:
+                results.append((label, cell))
+        sign = "-" if kind == "difference" else "/"
+        return self._as_ranking(f"{first} {sign} {second}", results)
+
+    def _as_ranking(
+        self, name: str, results: Sequence[tuple[str, FigureCell]]
+    ) -> ComputedCells | None:
+        if len(results) < 2:
+            return None
+        if self.subject:
+            name = f"{name}, {self.subject}"
+        return ComputedCells(
+            "ranking", "", name, _table(name, results), is_ranking=True
+        )
+
+    def _head_of_ranking(self, *, but: str = "") -> str | None:
+        """Return the head of the labels that a ranking asks for: that which it names,
+        else the first in which rows differ.
+        """
+        for mention in self.names.heads:
+            if mention.name != but:
+                return mention.name
+        rows = self.chosen()
+        for head in self.rows[0].labels:
+            labels = {row.labels.get(head, "") for row in rows}
+            if head != but and len(labels) > 1:
+                return head
+        return None
+
+
+def _tells_more(mention: Mention, other: Mention) -> bool:
+    """Return whether a label is the part of a share rather than another one."""
+    if mention.name.isdigit() != other.name.isdigit():
+        return other.name.isdigit()
+    return mention.start >= other.start
+
+
+def _first_behind(
+    mentions: Sequence[Mention], computation: Computation
+) -> Mention | None:
+    """Return the first mention that stands right behind words of a computation; None
+    without one.
+    """
+    for mention in mentions:
+        if 0 <= mention.start - computation.end <= _NEAR:
+            return mention
+    return None
+
+
+def _gained(before: CellSum, after: CellSum) -> FigureCell | None:
+    return subtracted(after, before)
+
+
+def _groups(rows: Sequence[SheetRow], head: str) -> dict[str, list[SheetRow]]:
+    groups: dict[str, list[SheetRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.labels.get(head, "")].append(row)
+    return groups
+
+
+def _table(name: str, results: Sequence[tuple[str, FigureCell]]) -> FigureTable:
+    rows = [FigureRow(subject, (cell,)) for subject, cell in results]
+    return FigureTable((FigureColumn(name, ""),), tuple(rows), whole=len(rows))

@@ -1,0 +1,354 @@
+"""Answers from all rows of a sheet: what a question wants computed of its cells, their
+sum or mean, a ranking, or those that it names beside each other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...checking.tables import markdown_table
+from ...domain import ReportedFigure
+from ...domain.figure_query import (
+    Aggregate,
+    AnyStep,
+    FigureQuery,
+    FigureTable,
+    Rank,
+)
+from ...domain.protocols import Passages
+from ...language.analysis import TERM_PATTERN
+from ...language.markdown import escape_markdown
+from ...language.periods import month_names, periods_in
+from ...language.reported_figures import dated_text, figures_of
+from ...questions.computations import (
+    Computation,
+    read_computations,
+    without_computations,
+)
+from ...questions.kinds import (
+    Request,
+    asks_altogether,
+    asks_average,
+    asks_how_many,
+    read_request,
+)
+from ...search.unused_words import UnusedWords
+from ...search.weights import read_weight
+from ..answer_card import card_of
+from ..asked_words import LACKING, AskedWords, FoundTables, RowFigures
+from ..figure_queries import cited
+from ..figure_questions import steps_of
+from ..figure_sentences import in_words, numbered, side_by_side, whole_of
+from ..figure_steps import run
+from ..figure_tables import FigureTables
+from ..figure_words import Rendered, render_table
+from ..sheet_names import computed_text
+from ..sheet_rows import DOCUMENT
+from ..sheet_sums import ComputedCells, SheetSums
+from ..sheets import Sheet, SheetReader
+from ..table_rows import RowReader
+from ..turn import Turn
+
+__all__ = ["SheetTool"]
+
+MOST_ROWS = int(read_weight("sheets.rows"))
+
+
+@dataclass(frozen=True, slots=True)
+class SheetTool:
+    """Computes from the rows of sheets, and puts that into words."""
+
+    tables: FigureTables
+    store: Passages
+    rows: RowReader
+
+    def computed(self, turn: Turn, request: Request) -> Rendered | None:
+        """Return what a question wants computed of the cells of a sheet: a change, a
+        ratio, a share. Where that is not done, the rows that it may be about, and which
+        words were not computed; None where it wants nothing of the kind, or no sheet
+        has its words. Raises SearchEngineError.
+        """
+        text = computed_text(turn.reading.text)
+        if not read_computations(text):
+            return None
+        asked = self.rows.read(turn, without=without_computations)
+        found = self.rows.find(turn, asked)
+        reader = SheetReader(self.store, self.tables)
+        ranks = request.kind == "ranking"
+        scope = turn.question.scope
+        for sums, lacking in reader.sums(asked, found, scope, text, ranks=ranks):
+            if len(lacking) > LACKING * len(asked.words):
+                break
+            result = sums.compute()
+            rendered = None
+            if result is not None:
+                rendered = self._result(turn, request, sums, result)
+            elif sums.lacking is not None and not turn.has_model:
+                rendered = self._not_computed(turn, sums)
+            if rendered is None:
+                continue
+            unused = UnusedWords(turn.judge)
+            if lacking and unused.of_figures(
+                turn.reading, rendered.things, rendered.text
+            ):
+                continue
+            return rendered
+        return None
+
+    def _result(
+        self, turn: Turn, request: Request, sums: SheetSums, result: ComputedCells
+    ) -> Rendered | None:
+        """Return what was computed as a sentence, of a ranking as a list."""
+        table = result.table
+        if result.is_ranking:
+            steps = (Rank(lowest=request.lowest, most=request.most),)
+            table = cited(run(steps, table))
+            query = FigureQuery.model_construct(steps=steps)
+            text = in_words(query, table, turn.say)
+        else:
+            table = cited(table)
+            text = _sentence(result, table, turn)
+        rendered = render_table(table, text, turn.say)
+        if rendered is None:
+            return None
+        return self._with_words(turn, sums, rendered)
+
+    def _with_words(self, turn: Turn, sums: SheetSums, rendered: Rendered) -> Rendered:
+        """Return an answer with all words of its sheet and of the computation, which it
+        uses.
+        """
+        about = {row.chunk.search_text for row in sums.rows}
+        about |= {f"{row.chunk.title} {row.chunk.section}" for row in sums.rows}
+        computed = [sums.text[one.start : one.end] for one in sums.names.computations]
+        months = month_names(" ".join(about))
+        things = (
+            *rendered.things,
+            *sorted(about),
+            *computed,
+            turn.reading.text,
+            months,
+        )
+        return replace(rendered, things=things)
+
+    def _not_computed(self, turn: Turn, sums: SheetSums) -> Rendered:
+        """Return the rows that a question may be about as a table, and which of its
+        words were not computed.
+        """
+        assert sums.lacking is not None
+        words = _with_next_word(sums.text, sums.lacking)
+        columns = list(dict.fromkeys(one.name for one in sums.names.columns))
+        rows = sums.chosen() or list(sums.rows)
+        if not columns:
+            columns = list(dict.fromkeys(head for row in rows for head in row.figures))
+        heads = [head for head in rows[0].labels if head != DOCUMENT]
+        rendered = Rendered(turn.say)
+        lines: list[list[str]] = []
+        for row in rows[:MOST_ROWS]:
+            line = [escape_markdown(row.labels.get(head, "")) for head in heads]
+            for column in columns:
+                figure = row.figures.get(column)
+                text = dated_text(figure, turn.say) if figure is not None else ""
+                line.append(text)
+            number = rendered.number_of(row.chunk.id)
+            line[-1] = f"{line[-1]} [{number}]".strip()
+            lines.append(line)
+        say = turn.say
+        text = say(
+            "“{words}” was not computed. The rows of “{title}” that it may be about:",
+            words=escape_markdown(words),
+            title=escape_markdown(rows[0].chunk.title),
+        )
+        table = markdown_table(
+            [escape_markdown(name) for name in heads + columns], lines
+        )
+        rendered.text = f"{text}\n\n{table}"
+        if len(rows) > MOST_ROWS:
+            more = say("… and {number} more.", number=len(rows) - MOST_ROWS)
+            rendered.text += f"\n\n{more}"
+        rendered.unused = (words,)
+        rendered.is_near = True
+        return rendered
+
+    def of_sheet(
+        self, turn: Turn, asked: AskedWords, found: FoundTables, *, may_lack: bool
+    ) -> Rendered | None:
+        """Return what a question makes of all rows of a sheet: their sum or mean, a
+        ranking, or those that it names beside each other. None where it asks for none
+        of these. ``may_lack``: the sheet may lack a few of its words.
+        """
+        sheet = self._sheet(turn, asked, found, may_lack=may_lack)
+        if sheet is None:
+            return None
+        if len(sheet.rows) == 1 and len(sheet.columns) == 1:
+            return self._of_month(turn, asked, sheet)
+        if not sheet.opened:
+            return None
+        if sheet.compared is not None:
+            return self._compared_sheet(turn, sheet, [sheet.compared])
+        if len(sheet.columns) > 1:
+            return None
+        request = read_request(turn.reading, countries=0)
+        if request.kind == "ranking":
+            return self._ranked_sheet(turn, sheet, request)
+        text = turn.reading.text
+        if asks_average(text):
+            mean = (Aggregate(op="mean"),)
+            return self._steps_of_sheet(turn, sheet, sheet.opened, mean)
+        is_amount = asks_how_many(text) and sheet.is_added_up
+        is_total = asks_altogether(text) or (is_amount and bool(asked.years))
+        if is_total or (sheet.has_inner_rows and request.kind == "value"):
+            return self._total_of_sheet(turn, sheet)
+        return None
+
+    def _of_month(self, turn: Turn, asked: AskedWords, sheet: Sheet) -> Rendered | None:
+        """Return the one cell of a month that a question names without its year, and
+        whether older years have it, too; None where it names no such month.
+        """
+        periods = periods_in(turn.reading.text)
+        if turn.has_model or asked.years or not periods:
+            return None
+        [row] = sheet.rows
+        figure = row.figures[sheet.columns[0]]
+        table = RowFigures(row.chunk)
+        stated: list[ReportedFigure] = []
+        for one in figures_of(row.chunk):
+            of_row = replace(table.of_row(one), subject=figure.subject)
+            if of_row == figure:
+                stated.append(one)
+        cells = [table.of_row(one) for one in stated[:1]]
+        text = self.rows.tell(asked, table, cells, turn.say)
+        if sheet.has_older:
+            note = turn.say("Several years have this month: this is the newest.")
+            sentence, _, quotation = text.partition("\n\n")
+            text = f"{sentence} {note}\n\n{quotation}".strip()
+        months = month_names(" ".join(sheet.about))
+        things = (*sheet.about, months)
+        return Rendered(turn.say, [row.chunk.id], text, things, card_of(stated[:1]))
+
+    def _compared_sheet(
+        self, turn: Turn, sheet: Sheet, heads: Sequence[str]
+    ) -> Rendered | None:
+        """Return the rows that a question names beside each other; None where they are
+        no parts of anything: `RowReader.of_rows` reads those.
+        """
+        if not sheet.has_inner_rows or not sheet.may_be_grouped(heads):
+            return None
+        table = cited(sheet.grid(heads))
+        text = side_by_side(table, turn.say)
+        return self._rendered(turn, sheet, table, text)
+
+    def _ranked_sheet(
+        self, turn: Turn, sheet: Sheet, request: Request
+    ) -> Rendered | None:
+        """Return a ranking of inner rows, without those that the sheet itself adds
+        up: `RowReader.of_rows` reads the others.
+        """
+        heads = [sheet.ranked]
+        is_plain = not sheet.has_inner_rows or sheet.has_totals
+        if is_plain or not sheet.may_be_grouped(heads):
+            return None
+        return self._steps_of_sheet(turn, sheet, heads, steps_of(request))
+
+    def _sheet(
+        self, turn: Turn, asked: AskedWords, found: FoundTables, *, may_lack: bool
+    ) -> Sheet | None:
+        """Return the sheet that has the words of a question; None where no sheet has
+        enough of them.
+        """
+        reader = SheetReader(self.store, self.tables)
+        sheet = reader.read(asked, found, turn.question.scope)
+        if sheet is None or len(sheet.lacking) > LACKING * len(asked.words):
+            return None
+        if any(word[:1].isdigit() for word in sheet.lacking):
+            # A month or a year is said in no other words.
+            return None
+        if sheet.lacking and not may_lack:
+            unused = UnusedWords(turn.judge)
+            if unused.of_figures(turn.reading, sheet.about, ""):
+                return None
+        return sheet
+
+    def _total_of_sheet(self, turn: Turn, sheet: Sheet) -> Rendered | None:
+        """Return the rows of a sheet, behind their sum where they can be added up."""
+        if sheet.is_added_up:
+            total = (Aggregate(op="sum"),)
+            return self._steps_of_sheet(turn, sheet, sheet.opened, total)
+        table = cited(sheet.grid(sheet.opened))
+        name = escape_markdown(table.columns[0].indicator)
+        rows = whole_of(table, turn.say)
+        text = turn.say("{name}: {rows}, which are not added up.", name=name, rows=rows)
+        text = f"{_of_title(sheet)}{text}{numbered(table, turn.say)}"
+        return self._rendered(turn, sheet, table, text)
+
+    def _steps_of_sheet(
+        self,
+        turn: Turn,
+        sheet: Sheet,
+        heads: Sequence[str],
+        steps: tuple[AnyStep, ...],
+    ) -> Rendered | None:
+        """Return what steps make of the rows of a sheet, those with the same labels
+        under these heads added up first; below a sum or mean also the rows.
+        """
+        grid = sheet.grid(heads)
+        table = cited(run(steps, grid))
+        query = FigureQuery.model_construct(steps=steps)
+        text = in_words(query, table, turn.say)
+        if isinstance(steps[0], Aggregate):
+            text = f"{_of_title(sheet)}{text}"
+            text += numbered(cited(grid), turn.say)
+        return self._rendered(turn, sheet, table, text)
+
+    def _rendered(
+        self, turn: Turn, sheet: Sheet, table: FigureTable, text: str
+    ) -> Rendered | None:
+        rendered = render_table(table, text, turn.say)
+        if rendered is None:
+            return None
+        # A row of "2024-04" tells of April.
+        months = month_names(" ".join(sheet.about))
+        things = [*rendered.things, *sheet.about, months]
+        if not sheet.lacking:
+            # "Rain" of "Rainfall".
+            things.append(sheet.asked.query)
+        return replace(rendered, things=tuple(things))
+
+
+def _with_next_word(text: str, computation: Computation) -> str:
+    """Return the words that ask for a computation; of "per" with what it is of."""
+    end = computation.end
+    if computation.kind == "per":
+        behind = TERM_PATTERN.search(text, end)
+        if behind is not None:
+            end = behind.end()
+    return text[computation.start : end].strip()
+
+
+def _sentence(result: ComputedCells, table: FigureTable, turn: Turn) -> str:
+    """Return what was computed in a sentence."""
+    [row] = table.rows
+    [cell] = row.cells
+    assert cell is not None
+    marks = "".join(f"[{number}]" for number in cell.citations)
+    text = "{subject}, {name}: {value}, from {how}."
+    value = cell.text
+    if result.kind == "change":
+        text = "{subject}, {name}: rose by {value}: {how}."
+        if cell.value < 0:
+            text = "{subject}, {name}: fell by {value}: {how}."
+        value = value.removeprefix("-")
+    return turn.say(
+        text,
+        subject=escape_markdown(result.subject),
+        name=escape_markdown(result.name),
+        value=escape_markdown(value),
+        how=f"{escape_markdown(cell.how)} {marks}".strip(),
+    )
+
+
+def _of_title(sheet: Sheet) -> str:
+    """Return the beginning of a sentence that says which document it is about; "" of
+    several documents.
+    """
+    if sheet.title:
+        return f"**{escape_markdown(sheet.title)}:** "
+    return ""
