@@ -67,6 +67,11 @@ def speaking(language: str) -> Say:
     return say
 
 
+def spoken(say: Say) -> str:
+    """Return the code of the language of ``say``, which each file of words has."""
+    return say("en")
+
+
 def counted(say: Say, number: int, noun: str) -> str:
     """Return `text.count_of` in the language of ``say``: "1 report", "1,200
     countries". A language with more than two forms has a text for each.

@@ -23,6 +23,7 @@ from ...domain.formulas import read_formula
 from ...domain.protocols import Catalog, Passages
 from ...domain.scope import Condition, Range, Reading, Values
 from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
+from ...language.countries import name_in
 from ...language.country_names import country_key
 from ...language.detection import analyzer_for
 from ...language.markdown import escape_markdown
@@ -30,7 +31,7 @@ from ...language.periods import month_names
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.table_words import is_total
 from ...language.units import PERCENT, convert, is_convertible
-from ...language.words import Say
+from ...language.words import ENGLISH, Say, spoken
 from ...questions.counted import says_nothing
 from ...questions.kinds import (
     NUMBER_WORDS,
@@ -69,6 +70,7 @@ from ...questions.reading import (
 )
 from ...questions.sides import (
     MAX_PARTS,
+    MIN_SIDES,
     asks_several,
     by_comparison,
     others_named,
@@ -176,9 +178,10 @@ class FigureTool:
         """Put what was computed into words; None where it counts the people of another
         share than that of the question.
         """
-        text = in_words(query, table, turn.say)
+        shown = self._local(table, turn.say)
+        text = in_words(query, shown, turn.say)
         if operation.wanted == "verdict":
-            text = verdict(operation, table, turn.say)
+            text = verdict(operation, shown, turn.say)
         rendered = render_table(table, text, turn.say)
         if rendered is None:
             return None
@@ -214,10 +217,11 @@ class FigureTool:
             return None
         text = turn.say("This is a share, not one of all inhabitants.")
         if base:
-            people = turn.say(WORDS_FOR_BASES[base])
-            text = turn.say("This is a share of {people}.", people=people)
+            text = turn.say(
+                "This is a share of {people}.", people=turn.say(WORDS_FOR_BASES[base])
+            )
         none = turn.say("The reports give no number of people.")
-        stated = in_words(query, table, turn.say)
+        stated = in_words(query, self._local(table, turn.say), turn.say)
         rendered = render_table(table, f"{stated} {text} {none}", turn.say)
         if rendered is None or self._asks_more(turn, query.indicators, rendered):
             return None
@@ -386,6 +390,9 @@ class FigureTool:
             return None
         if request.kind == "value" and not about:
             return self._of_nobody(turn, request)
+        of_two_names = self._of_two_names(turn, request, about)
+        if of_two_names is not None:
+            return of_two_names
         return self._of_request(turn, request, about)
 
     def _of_nobody(self, turn: Turn, request: Request) -> Rendered | None:
@@ -593,13 +600,7 @@ class FigureTool:
         ``subjects`` that ``cite`` puts into words; "" without any.
         """
         words = " ".join(telling_words(turn.reading))
-        name = words.casefold()
-        called: list[str] = []
-        for entry in self.glossary():
-            phrases = (entry.term, *entry.other_words)
-            if entry.label or all(phrase.casefold() != name for phrase in phrases):
-                continue
-            called.append(entry.heading)
+        called = self._called(words)
         if set(own).isdisjoint(called):
             # The words of most questions name nothing else: nothing more is read.
             return ""
@@ -616,6 +617,44 @@ class FigureTool:
             return ""
         text = "“{words}” can also mean {names}."
         return turn.say(text, words=escape_markdown(words), names=", ".join(names))
+
+    def _called(self, words: str) -> list[str]:
+        """Return the headings that the glossary calls just by these words."""
+        name = words.casefold()
+        called: list[str] = []
+        for entry in self.glossary():
+            phrases = (entry.term, *entry.other_words)
+            if entry.label or all(phrase.casefold() != name for phrase in phrases):
+                continue
+            called.append(entry.heading)
+        return called
+
+    def _of_two_names(
+        self, turn: Turn, request: Request, about: Sequence[str]
+    ) -> Rendered | None:
+        """Return the figure of one country whose name in the question two indicators
+        have, as "GDP": that which a comparison takes, and the other one beside it. None
+        of other questions.
+        """
+        here = self.tables.indicators(turn.question.scope)
+        called = self._called(" ".join(telling_words(turn.reading)))
+        if request.kind != "value" or len(about) != 1 or turn.has_model:
+            return None
+        if len([heading for heading in called if heading in here]) < MIN_SIDES:
+            return None
+        scope = turn.question.scope.having(COUNTRY, about)
+        measured = self.tables.compile(request.topic, scope, about, turn.request)
+        if not measured or measured[0].heading not in called:
+            return None
+        years = [named.condition for named in turn.reading.figure_years]
+        query, table = self.queries.tabulate(measured[:1], about, years)
+        text = in_words(query, self._local(table, turn.say), turn.say)
+        rendered = render_table(table, text, turn.say)
+        if rendered is None:
+            return None
+        own = [measured[0].heading]
+        also = self._also_named(turn, own, scope, about, rendered.cite)
+        return replace(rendered, text=f"{rendered.text}\n\n{also}".strip())
 
     def _of_words(
         self,
@@ -656,7 +695,8 @@ class FigureTool:
         if found is None:
             return None
         query, table = found
-        return render_table(table, in_words(query, table, turn.say), turn.say)
+        text = in_words(query, self._local(table, turn.say), turn.say)
+        return render_table(table, text, turn.say)
 
     def _of_rows(self, turn: Turn, request: Request) -> Rendered | None:
         """Return a ranking of the rows of one table, which may lack a few words; None
@@ -711,20 +751,22 @@ class FigureTool:
             if not subjects and len(table.rows) > MOST_COLUMNS:
                 # Nobody can read the lines of all of them.
                 return None
-            text = "\n\n".join(filter(None, [over_years(table, say), note]))
+            shown = self._local(table, say)
+            text = "\n\n".join(filter(None, [over_years(shown, say), note]))
             return render_table(table, text, say)
         if request.kind not in OF_ALL:
             _, table = self.queries.tabulate(measured, subjects, years, same_year=True)
-            newer = _with_newer_figures(measured, table)
-            text = side_by_side(table, say, lowest=request.lowest, newer=newer)
+            shown = self._local(table, say)
+            newer = _with_newer_figures(measured, shown)
+            text = side_by_side(shown, say, lowest=request.lowest, newer=newer)
             return render_table(table, text, say)
         if request.bound is not None and request.bound.of:
             return self._beyond_named(request, request.bound, measured[0], years, say)
         query, table = self.queries.tabulate(measured, (), years, steps_of(request))
-        text = in_words(query, table, say)
+        text = in_words(query, self._local(table, say), say)
         if request.kind == "aggregate":
             _, table = self.queries.tabulate(measured, (), years)
-            text += numbered(table, say)
+            text += numbered(self._local(table, say), say)
         return render_table(table, text, say)
 
     def _beyond_named(
@@ -744,11 +786,75 @@ class FigureTool:
         bound = replace(bound, value=figure.value, unit=figure.unit)
         steps = steps_of(replace(request, bound=bound))
         query, table = self.queries.tabulate([indicator], (), years, steps)
-        rendered = render_table(table, in_words(query, table, say), say)
+        text = in_words(query, self._local(table, say), say)
+        rendered = render_table(table, text, say)
         if rendered is not None:
             number = rendered.number_of(figure.chunk_id)
-            rendered.text += f"\n\n{_as_sentence(figure, (), number, say)}"
+            rendered.text += f"\n\n{self._as_sentence(figure, (), number, say)}"
         return rendered
+
+    def _as_sentence(
+        self, figure: ReportedFigure, units: Sequence[str], number: int, say: Say
+    ) -> str:
+        """Return a figure with its subject and name, also in the first of these units,
+        as the passage of this number has it.
+        """
+        shown = dated_text(figure, say)
+        if units:
+            value = convert(figure.value, figure.unit, units[0])
+            shown = f"{shown} = {escape_markdown(in_unit(value, units[0]))}"
+        name = in_a_sentence(figure.heading)
+        subject = figure.subject
+        text = "{subject}, {name}: {figure}."
+        if spoken(say) != ENGLISH:
+            own_name = indicator_name(figure.heading, figure.label)
+            quoted = say("“{name}”", name=own_name)
+            name = self._local_name(own_name, say) or quoted
+            subject = name_in(spoken(say), subject)
+        elif figure.label:
+            name = f"{name} ({figure.label})"
+        elif not is_plural(name):
+            # A label in it would jar.
+            text = "In {subject}, the {name} was {figure}."
+            subject = with_article(subject, say)
+        return say(
+            text,
+            subject=escape_markdown(subject),
+            name=escape_markdown(name),
+            figure=f"{shown} [{number}]",
+        )
+
+    def _local(self, table: FigureTable, say: Say) -> FigureTable:
+        """Return a table with the names of its countries and indicators in the language
+        that is spoken.
+        """
+        language = spoken(say)
+        if language == ENGLISH:
+            return table
+        rows = []
+        for row in table.rows:
+            subject = row.subject
+            # Rows of sheets may be called as codes of countries are.
+            if subject in self.catalog.values(COUNTRY):
+                subject = name_in(language, subject)
+            rows.append(replace(row, subject=subject))
+        columns = []
+        for column in table.columns:
+            name = self._local_name(column.indicator, say) or column.indicator
+            name = f"{name[:1].upper()}{name[1:]}"
+            columns.append(replace(column, indicator=name))
+        return replace(table, rows=tuple(rows), columns=tuple(columns))
+
+    def _local_name(self, indicator: str, say: Say) -> str:
+        """Return what the glossary calls an indicator in the language that is spoken;
+        "" where it does not have it.
+        """
+        for entry in self.glossary():
+            named = indicator_name(entry.heading, entry.label) or entry.term
+            names = entry.translations.get(spoken(say), ())
+            if named == indicator and names:
+                return names[0]
+        return ""
 
     @property
     def rows(self) -> RowReader:
@@ -908,7 +1014,7 @@ class FigureTool:
         if wanted == "count" and figure.unit == PERCENT:
             # A share is no number of people.
             return ""
-        stated = _as_sentence(figure, units, passage.number, turn.say)
+        stated = self._as_sentence(figure, units, passage.number, turn.say)
         scope = turn.question.scope
         subjects = [figure.subject]
         cite = partial(_cited_in, context, turn.say)
@@ -935,7 +1041,7 @@ class FigureTool:
         for unit in operation.units:
             figure = self._in_unit(turn, quoted, unit)
             if figure is not None:
-                sentence = _as_sentence(figure, [unit], first[0], turn.say)
+                sentence = self._as_sentence(figure, [unit], first[0], turn.say)
                 return f"{quotes}\n\n{sentence}"
         return quotes
 
@@ -1121,33 +1227,6 @@ def _dropped(
     if request.kind in OF_ALL and request.bound is None:
         return tuple(dropped_operations(reading, " ".join(table.things)))
     return ()
-
-
-def _as_sentence(
-    figure: ReportedFigure, units: Sequence[str], number: int, say: Say
-) -> str:
-    """Return a figure with its subject and name, also in the first of these units, as
-    the passage of this number has it.
-    """
-    name = in_a_sentence(figure.heading)
-    subject = figure.subject
-    text = "{subject}, {name}: {figure}."
-    if figure.label:
-        name = f"{name} ({figure.label})"
-    elif not is_plural(name):
-        # A label in it would jar.
-        text = "In {subject}, the {name} was {figure}."
-        subject = with_article(subject, say)
-    shown = dated_text(figure, say)
-    if units:
-        value = convert(figure.value, figure.unit, units[0])
-        shown = f"{shown} = {escape_markdown(in_unit(value, units[0]))}"
-    return say(
-        text,
-        subject=escape_markdown(subject),
-        name=escape_markdown(name),
-        figure=f"{shown} [{number}]",
-    )
 
 
 def _with_figures(

@@ -57,6 +57,7 @@ def test_the_figure_of_another_country(
     assert "2" in text.partition("(2024")[0]
     assert "[1]" in text
     assert "[2]" not in text
+    assert "Inflation rate" not in text
 
 
 @pytest.mark.parametrize(
