@@ -22,6 +22,8 @@ const SEARCHES = {
   keyword: t("keywords"),
   beginning: t("beginning"),
   summary: t("summary"),
+  figures: t("figures"),
+  earlier: t("earlier answers"),
 };
 
 /** Return "meaning and keywords": the searches that found a passage. */
