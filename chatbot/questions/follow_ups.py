@@ -179,7 +179,7 @@ class FollowUps:
             state = self._after(full, state, message.cited, scope)
         if state is None or _is_aside(query):
             return query
-        if asks_meaning(query) and not _points_back(query):
+        if asks_meaning(query) and not _points_at(query):
             # A word that nobody knows is none of what was talked about.
             return query
         if without:
@@ -248,7 +248,7 @@ class FollowUps:
     def is_elliptic(self, query: str) -> bool:
         """Return whether words are missing that only a conversation can give."""
         reading = read_names(query, self.catalog)
-        is_whole = _COMPLETE.match(query) is not None and not _points_back(query)
+        is_whole = _COMPLETE.match(query) is not None and not _points_at(query)
         return not self._telling(reading) or not (
             is_whole or self._is_complete(reading)
         )
@@ -268,9 +268,7 @@ class FollowUps:
         question in form, names a country, or has many words, and points to nothing that
         was said.
         """
-        if _points_back(query, _THEIRS):
-            return False
-        if _points_back(query):
+        if points_back(query):
             return False
         rest = self._telling(read_names(query, self.catalog))
         if _COMPLETE.match(query) or read_names(query, self.catalog).countries:
@@ -525,7 +523,7 @@ class FollowUps:
     def _is_complete(self, reading: Reading) -> bool:
         """Return whether a message itself says what it asks for, judged by its form."""
         rest = [word for word in self._telling(reading) if not _MORE.fullmatch(word)]
-        if _points_back(reading.text):
+        if _points_at(reading.text):
             return False
         if _COMPLETE.match(reading.text):
             return (
@@ -821,7 +819,14 @@ def _counterpart(rest: Sequence[str], state: ConversationState) -> str:
     return ""
 
 
-def _points_back(message: str, form: re.Pattern[str] = _THING_BEFORE) -> bool:
+def points_back(message: str) -> bool:
+    """Return whether a message speaks of a thing or a country that was named before
+    it.
+    """
+    return _points_at(message, _THEIRS) or _points_at(message)
+
+
+def _points_at(message: str, form: re.Pattern[str] = _THING_BEFORE) -> bool:
     """Return whether a message speaks of a thing that was named before it, and not
     earlier in itself ("How did Napoleon lose his throne?"). ``form``: the words that
     do.

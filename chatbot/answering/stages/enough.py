@@ -77,6 +77,8 @@ class IsEnough:
             every = WORD_PATTERN.findall(reading.text)
             words = [word for word in every if word.lower() not in MEANING_WORDS]
         words = [word for word in words if turn.analyzer.terms(word)]
+        if not turn.scope.documents:
+            return hits
         scope = turn.question.scope.widest()
         for word in words:
             # Where no index of words answers, nobody knows that none has it.

@@ -7,6 +7,7 @@ from ...domain.chat import FIGURE_YEAR
 from ...domain.errors import SearchEngineError
 from ...domain.protocols import Passages
 from ...domain.scope import Reading, Scope
+from ...questions.follow_ups import points_back
 from ...questions.kinds import asks_meaning
 from ...questions.reading import read_names
 from ...search.spelling import Spelling
@@ -38,10 +39,11 @@ class CorrectSpelling:
         is_written = partial(self._is_written, scope=scope)
         text, corrections = self.spelling.corrected(reading, is_written)
         if not corrections:
-            if turn.own_words and self._is_of_others(turn):
+            own = turn.question.query
+            if turn.own_words and not points_back(own) and self._is_of_others(turn):
                 # "pizza" is nothing of what was talked about.
                 leave_out_earlier(turn, replace(turn.question, standalone=""))
-                return turn.read(turn.question.query)
+                return turn.read(own)
             return reading
         turn.change(standalone=text)
         turn.corrections = corrections
