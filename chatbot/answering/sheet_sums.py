@@ -290,7 +290,7 @@ class SheetSums:
 
     def _per(self, computation: Computation) -> ComputedCells | None:
         """Return a column divided by that behind "per"; where the head of labels stands
-        behind it, the mean of their sums.
+        behind it, the sum of each label, or the mean of these where a mean is asked.
         """
         column = _first_behind(self.names.columns, computation)
         head = _first_behind(self.names.heads, computation)
@@ -300,9 +300,11 @@ class SheetSums:
             upper = self._before(computation, column)
             if upper is not None:
                 return self._of_columns(upper.name, column.name, divided, "ratio")
-        if head is not None and self.column is not None and not self.ranks:
+        if head is None or self.column is None or self.ranks:
+            return None
+        if any(other.kind == "mean" for other in self.names.computations):
             return self._mean_of_groups(self.column, head.name)
-        return None
+        return self._sums_of_groups(self.column, head.name)
 
     def _before(self, computation: Computation, column: Mention) -> Mention | None:
         """Return the last column before words of a computation; else one that stands
@@ -328,6 +330,17 @@ class SheetSums:
         return self._one(
             one, other, compute, self.title, f"{first} {sign} {second}", kind
         )
+
+    def _sums_of_groups(self, column: str, head: str) -> ComputedCells | None:
+        """Return the sum of a column for each label under a head."""
+        results: list[tuple[str, FigureCell]] = []
+        for label, rows in _groups(self.chosen(), head).items():
+            amount = self.amount(column, rows)
+            if amount is None:
+                return None
+            how = "" if len(amount.sources) == 1 else amount.text
+            results.append((label, _cell(amount.value, amount.unit, how, amount)))
+        return self._as_ranking(column, results)
 
     def _mean_of_groups(self, column: str, head: str) -> ComputedCells | None:
         amounts: list[CellSum] = []

@@ -14,6 +14,7 @@ __all__ = [
     "MAX_STATEMENT_CHARACTERS",
     "Statement",
     "is_chart",
+    "is_unavailable",
     "split_statements",
     "statements",
     "states_none",
@@ -40,6 +41,19 @@ _NAME = re.compile(r"[^,;:.!?\d]+")
 _LABEL = re.compile(r"([^\W\d_a-z][^:]{0,79}?): ")
 _CLAUSE_END = re.compile(r"(?<=;)\s+")
 _NONE = re.compile(r"\W*(?:none|no|not|0|na|n/a)\b(?![.,]\d)", re.IGNORECASE)
+
+
+_UNAVAILABLE = re.compile(r"\W*(?:[^:]{1,60}:)?\W*(?:NA|N/A)(?:\s*\([^)]*\))?\W*")
+"""Of "total population: NA", "NA (2021 est.)"."""
+_STATED_APART = re.compile(r"[;\n]")
+
+
+def is_unavailable(text: str) -> bool:
+    """Return whether a text has nothing but values that are not available: "male: NA;
+    female: NA".
+    """
+    parts = [part for part in _STATED_APART.split(text) if part.strip()]
+    return bool(parts) and all(_UNAVAILABLE.fullmatch(part) for part in parts)
 
 
 def states_none(text: str) -> bool:

@@ -9,7 +9,7 @@ from ...domain.errors import SearchEngineError
 from ...domain.scope import NamedCountry
 from ...language.analysis import WORD_PATTERN
 from ...language.markdown import escape_markdown
-from ...language.statements import states_none
+from ...language.statements import is_unavailable, states_none
 from ...language.zones import zones_in
 from ...models.chat.extractive import MAX_QUOTATIONS
 from ...questions.kinds import asks_meaning
@@ -43,6 +43,7 @@ class IsEnough:
             return None
         if turn.absent is not None:
             return self._of_absent(turn, turn.absent.countries)
+        _leave_out_unavailable(turn)
         hits = found.hits
         empty = is_empty(turn, hits)
         if turn.mode.searches_often:
@@ -154,6 +155,16 @@ class IsEnough:
         if turn.is_general or not can_write:
             return self.nothing.write(turn, ())
         return None
+
+
+def _leave_out_unavailable(turn: Turn) -> None:
+    """Drop the hits whose values are all not available: "NA" answers nobody. A language
+    model says that the report has no figure.
+    """
+    if turn.has_model:
+        return
+    hits = turn.found.hits
+    turn.found.keep_only(hit for hit in hits if not is_unavailable(hit.chunk.text))
 
 
 def keep_naming(turn: Turn) -> bool:

@@ -79,6 +79,10 @@ def ask(flow: Flow) -> Callable[[str], Answer]:
             "Kakuma, Visits / Nurses: 60, from 600 / 10 [1].",
         ),
         (
+            "How many visits were there per county?",
+            "Highest Visits: Turkana, 1,400 (800 + 600) [1][2]. Of 2 rows",
+        ),
+        (
             "Which clinic has the most visits per doctor?",
             "Highest Visits / Doctors: Dadaab, 450 (900 / 2) [1]. Of 3 rows",
         ),
