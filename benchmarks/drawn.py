@@ -15,16 +15,12 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
-from pathlib import Path
 
 import httpx
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from benchmarks.pictures import CHROMIUM
-from benchmarks.recorded_client import server
+from benchmarks.pictures import browsing
 
-ROOT = Path(__file__).parents[1]
 KINDS = (
     "Which five countries have the highest {name}?",
     "Compare the {name} of Kenya, Somalia and Peru",
@@ -76,12 +72,8 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=60)
     parser.add_argument("--address", help="of a server that runs already")
     options = parser.parse_args()
-    running = nullcontext(options.address) if options.address else server(ROOT, {})
     drawn = wrong = 0
-    with running as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
+    with browsing(options.address) as (browser, address):
         page = browser.new_page()
         page.goto(address)
         page.locator("#question").fill("How many people live in Kenya?")
@@ -97,7 +89,6 @@ def main() -> None:
             wrong += bool(found)
             for fault in found:
                 print(f"{question}  {fault}", flush=True)
-        browser.close()
     print(f"{drawn} answers with charts, {wrong} that draw something else")
     sys.exit(wrong > 0)
 

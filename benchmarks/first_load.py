@@ -13,17 +13,13 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
-from benchmarks.pictures import CHROMIUM
-from benchmarks.recorded_client import server
+from benchmarks.pictures import browsing
 
-ROOT = Path(__file__).parents[1]
 QUESTION = "Compare the inflation rate of Kenya and Somalia"
 QUIET_SECONDS = 1.5
 AHEAD_MS = 6000
@@ -148,17 +144,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--address", help="of a server that runs already")
     options = parser.parse_args()
-    running = nullcontext(options.address) if options.address else server(ROOT, {})
-    with running as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
+    with browsing(options.address) as (browser, address):
         rounds = [
             opened(browser, address, is_slow=False, asks=number == 0)
             | opened(browser, address, is_slow=True, asks=False)
             for number in range(options.rounds)
         ]
-        browser.close()
     exceeded = 0
     for name, value in rounds[0].items():
         if isinstance(value, list):

@@ -14,7 +14,7 @@ import itertools
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -200,6 +200,20 @@ def _pictured(page: Page, view: View, into: Path) -> list[str]:
     return broken_rules(page)
 
 
+@contextmanager
+def browsing(address: str | None) -> Iterator[tuple[Browser, str]]:
+    """Yield a browser, and the ``address`` of a server that runs already, None = of a
+    new one over the sample reports.
+    """
+    running = nullcontext(address) if address else server(ROOT, {})
+    with running as served, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
+        yield browser, served
+        browser.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks pictures", description=__doc__.split("\n\n")[0]
@@ -224,16 +238,11 @@ def main() -> None:
         )
     ]
     broken = 0
-    running = nullcontext(options.address) if options.address else server(ROOT, {})
-    with running as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
+    with browsing(options.address) as (browser, address):
         for view, rules in checked(browser, address, views, options.into):
             broken += len(rules)
             for rule in rules:
                 print(f"{view.name}  {rule}", flush=True)
-        browser.close()
     print(f"{len(views)} pictures, {broken} broken rules")
     sys.exit(broken > 0)
 

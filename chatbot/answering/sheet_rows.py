@@ -17,6 +17,7 @@ __all__ = [
     "PERIOD",
     "SheetRow",
     "by_period",
+    "grouped",
     "long_rows",
     "newest_of_months",
     "rows_of",
@@ -48,6 +49,16 @@ class SheetRow:
         """Return its labels under these heads in one text."""
         labels = [self.labels.get(head, "") for head in heads]
         return ", ".join(filter(None, labels))
+
+
+def grouped(
+    rows: Iterable[SheetRow], heads: Sequence[str]
+) -> dict[str, list[SheetRow]]:
+    """Return rows by their labels under these heads, in the order of the rows."""
+    groups: dict[str, list[SheetRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.label_of(heads)].append(row)
+    return groups
 
 
 def rows_of(chunk: Chunk) -> Iterator[SheetRow]:

@@ -3,7 +3,6 @@ a ratio, a share, a mean or a sum of the cells that it names; also for each row 
 ranking.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,7 +19,7 @@ from ..search.weights import read_weight
 from .asked_words import AskedWords
 from .figure_steps import in_unit
 from .sheet_names import Mention, SheetNames
-from .sheet_rows import DOCUMENT, SheetRow
+from .sheet_rows import DOCUMENT, SheetRow, grouped
 
 __all__ = ["CellSum", "ComputedCells", "SheetSums"]
 
@@ -334,22 +333,25 @@ class SheetSums:
     def _sums_of_groups(self, column: str, head: str) -> ComputedCells | None:
         """Return the sum of a column for each label under a head."""
         results: list[tuple[str, FigureCell]] = []
-        for label, rows in _groups(self.chosen(), head).items():
-            amount = self.amount(column, rows)
-            if amount is None:
-                return None
+        for label, amount in self._amounts(column, head).items():
             how = "" if len(amount.sources) == 1 else amount.text
             results.append((label, _cell(amount.value, amount.unit, how, amount)))
         return self._as_ranking(column, results)
 
     def _mean_of_groups(self, column: str, head: str) -> ComputedCells | None:
-        amounts: list[CellSum] = []
-        for rows in _groups(self.chosen(), head).values():
+        return self._mean(list(self._amounts(column, head).values()), column)
+
+    def _amounts(self, column: str, head: str) -> dict[str, CellSum]:
+        """Return the sums of a column by the labels under a head; none where those of a
+        label cannot be added up.
+        """
+        amounts: dict[str, CellSum] = {}
+        for label, rows in grouped(self.chosen(), [head]).items():
             amount = self.amount(column, rows)
             if amount is None:
-                return None
-            amounts.append(amount)
-        return self._mean(amounts, column)
+                return {}
+            amounts[label] = amount
+        return amounts
 
     def _mean(self, amounts: Sequence[CellSum], column: str) -> ComputedCells | None:
         if len(amounts) < 2 or len({amount.unit for amount in amounts}) > 1:
@@ -395,7 +397,7 @@ class SheetSums:
             if len({mention.name for mention in mentions}) < 2:
                 continue
             amounts: dict[str, CellSum | None] = {}
-            for label, of_label in _groups(rows, head).items():
+            for label, of_label in grouped(rows, [head]).items():
                 amounts[label] = self._sum_of_column(of_label)
             return amounts
         if not self._is_list:
@@ -559,7 +561,7 @@ class SheetSums:
         if of_rows is None or column is None:
             return None
         results: list[tuple[str, FigureCell]] = []
-        for label, rows in _groups(self.chosen(but=head), of_rows).items():
+        for label, rows in grouped(self.chosen(but=head), [of_rows]).items():
             before = [row for row in self._at(head, first) if row in rows]
             after = [row for row in self._at(head, last) if row in rows]
             one = self.amount(column, before)
@@ -580,7 +582,7 @@ class SheetSums:
         if head is None:
             return None
         results: list[tuple[str, FigureCell]] = []
-        for label, rows in _groups(self.chosen(), head).items():
+        for label, rows in grouped(self.chosen(), [head]).items():
             one = self.amount(first, rows)
             other = self.amount(second, rows)
             cell = None
@@ -638,13 +640,6 @@ def _first_behind(
 
 def _gained(before: CellSum, after: CellSum) -> FigureCell | None:
     return subtracted(after, before)
-
-
-def _groups(rows: Sequence[SheetRow], head: str) -> dict[str, list[SheetRow]]:
-    groups: dict[str, list[SheetRow]] = defaultdict(list)
-    for row in rows:
-        groups[row.labels.get(head, "")].append(row)
-    return groups
 
 
 def _table(name: str, results: Sequence[tuple[str, FigureCell]]) -> FigureTable:

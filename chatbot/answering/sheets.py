@@ -28,6 +28,7 @@ from .sheet_rows import (
     DOCUMENT,
     SheetRow,
     by_period,
+    grouped,
     long_rows,
     newest_of_months,
     rows_of,
@@ -127,12 +128,9 @@ class Sheet:
         """Return its figures by their labels under these heads, those of a group added
         up.
         """
-        groups: dict[str, list[SheetRow]] = defaultdict(list)
-        for row in self.rows:
-            groups[row.label_of(heads)].append(row)
         columns = [self._column(head) for head in self.columns]
         rows: list[FigureRow] = []
-        for name, of_group in groups.items():
+        for name, of_group in grouped(self.rows, heads).items():
             cells: list[FigureCell | None] = []
             for head, column in zip(self.columns, columns, strict=True):
                 figures = [row.figures[head] for row in of_group]

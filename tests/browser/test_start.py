@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.first_load import REQUESTS, WATCH
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.pages import asset_bytes
 from tests.app.web.knowledge import added
@@ -196,24 +197,11 @@ def test_little_is_asked_for_to_begin_and_for_the_first_answer(
         expect(page.locator("#answer-scripts")).to_have_js_property(
             "content.childElementCount", 0
         )
-        page.evaluate(
-            """() => {
-              window.asked = performance.now();
-              const observer = new MutationObserver(() => {
-                if (!document.querySelector(".answer-footer:not([hidden])")) return;
-                window.drawn ??= performance.now();
-              });
-              observer.observe(document, { subtree: true, attributes: true });
-            }"""
-        )
+        page.evaluate(WATCH)
         page.locator("#examples .example").first.click()
         expect(page.locator(".answer-footer").first).to_be_visible()
         page.wait_for_load_state("networkidle")
-        until_drawn = page.evaluate(
-            """() => performance.getEntriesByType("resource")
-              .filter(({ startTime }) => asked < startTime && startTime < drawn)
-              .map(({ name }) => name)"""
-        )
+        until_drawn = page.evaluate(REQUESTS)
         assert [url for url in until_drawn if url.endswith("/api/chat")]
         assert len(until_drawn) <= 3, until_drawn
         assert problems == []

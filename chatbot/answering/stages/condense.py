@@ -80,10 +80,9 @@ class Condense:
         language = ""
         for message in question.history:
             if message.role == "user" and not message.standalone:
-                spoken = language_of(message.content)
-                language = spoken
+                language = language_of(message.content)
                 reading = self._read(message.content[:MAX_CHARACTERS])
-                translation = self.translator.in_english(reading, spoken)
+                translation = self.translator.in_english(reading, language)
                 if translation is not None:
                     history.append(replace(message, content=translation.text))
                     continue

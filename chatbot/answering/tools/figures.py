@@ -636,10 +636,10 @@ class FigureTool:
         have, as "GDP": that which a comparison takes, and the other one beside it. None
         of other questions.
         """
-        here = self.tables.indicators(turn.question.scope)
-        called = self._called(" ".join(telling_words(turn.reading)))
         if request.kind != "value" or len(about) != 1 or turn.has_model:
             return None
+        here = self.tables.indicators(turn.question.scope)
+        called = self._called(" ".join(telling_words(turn.reading)))
         if len([heading for heading in called if heading in here]) < MIN_SIDES:
             return None
         scope = turn.question.scope.having(COUNTRY, about)

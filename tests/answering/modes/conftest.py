@@ -2,14 +2,19 @@
 small reports.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Question, Scope
 from chatbot.domain.scope import Value, Values
 from chatbot.library.pipeline import Ingested
+from chatbot.library.sources import Source
+from tests.conftest import small_settings
 from tests.fakes.openai_server import FakeOpenAI
 
 MALI_2021 = """# Mali: Country Report 2021
@@ -38,6 +43,19 @@ def mali(add_report: Callable[..., Ingested]) -> Ingested:
     return add_report(
         MALI_2021, "mali-2021", country_name="Mali", year=2021, type="country_report"
     )
+
+
+@contextmanager
+def services_of_sheets(folder: Path, texts: Mapping[str, str]) -> Iterator[Services]:
+    """Services without a language model over these sheets, by their file names."""
+    settings = small_settings(folder / "data", chat_model="extractive", cache_seconds=0)
+    with build(settings) as keyless:
+        keyless.prepare()
+        for name, text in texts.items():
+            path = folder / name
+            path.write_text(text, encoding="utf-8")
+            keyless.ingesting.service.ingest(Source(path, name))
+        yield keyless
 
 
 def scope(**conditions: Value) -> Scope:

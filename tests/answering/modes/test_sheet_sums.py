@@ -4,19 +4,15 @@ and means; and what is not computed says so instead of showing one cell.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from chatbot.answering.flow import Flow
-from chatbot.app.services import build
 from chatbot.domain import Answer, Scope
 from chatbot.domain.figure_query import FigureQuery
-from chatbot.library.sources import Source
 from chatbot.questions.computations import read_computations
-from tests.answering.modes.conftest import question
+from tests.answering.modes.conftest import question, services_of_sheets
 from tests.asking import on_the_way
-from tests.conftest import small_settings
 
 SHEETS = {
     "loans.csv": "Month,Loans,Amount (EUR),Defaults\nJanuary,240,9600,12\n"
@@ -37,14 +33,7 @@ SHEETS = {
 def flow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flow]:
     """The flow of a library of these sheets."""
     folder = tmp_path_factory.mktemp("sums")
-    settings = small_settings(folder / "data", chat_model="extractive", cache_seconds=0)
-    with build(settings) as keyless:
-        keyless.prepare()
-        for name, text in SHEETS.items():
-            path = Path(folder, name)
-            path.write_text(text, encoding="utf-8")
-            keyless.ingesting.service.ingest(Source(path, name))
-
+    with services_of_sheets(folder, SHEETS) as keyless:
         yield keyless.everything.flow
 
 

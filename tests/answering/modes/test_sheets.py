@@ -4,17 +4,13 @@ other; never one of them by accident.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import build
 from chatbot.domain import Answer
 from chatbot.language.table_words import is_added_up, with_base_forms
-from chatbot.library.sources import Source
-from tests.answering.modes.conftest import question
+from tests.answering.modes.conftest import question, services_of_sheets
 from tests.asking import on_the_way
-from tests.conftest import small_settings
 
 SHEETS = {
     "ferry.csv": "Month,Passengers,Delay rate (%)\nJanuary,310,4\nFebruary,205,9\n"
@@ -37,13 +33,7 @@ def ask(
 ) -> Iterator[Callable[[str], Answer]]:
     """Answers from these sheets."""
     folder = tmp_path_factory.mktemp("sheets")
-    settings = small_settings(folder / "data", chat_model="extractive", cache_seconds=0)
-    with build(settings) as keyless:
-        keyless.prepare()
-        for name, text in SHEETS.items():
-            path = Path(folder, name)
-            path.write_text(text, encoding="utf-8")
-            keyless.ingesting.service.ingest(Source(path, name))
+    with services_of_sheets(folder, SHEETS) as keyless:
 
         def answer(query: str) -> Answer:
             asked = replace(question(query), top_k=5)

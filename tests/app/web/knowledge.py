@@ -4,16 +4,19 @@ stored, counted on disk.
 
 import sqlite3
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.datastructures import FileStorage, MultiDict
 from werkzeug.test import TestResponse, encode_multipart
 
 from chatbot.config.settings import Settings
+from chatbot.library.derived import default_glossary
 
 Named = tuple[str, str | bytes]
 KENYA = "kenya-2023.md"
@@ -49,6 +52,14 @@ def upload(client: FlaskClient, *files: Named, **fields: str) -> TestResponse:
 
 def _bytes(content: str | bytes) -> bytes:
     return content if isinstance(content, bytes) else content.encode()
+
+
+def add_countries(app: Flask, texts: Mapping[str, str]) -> None:
+    """Add a report of 2025 on each country, and the glossary that is shipped."""
+    app.extensions["services"].storage.glossary.put("", default_glossary())
+    for country, text in texts.items():
+        file = (f"{country.lower()}-2025.md", text)
+        added(app.test_client(), file, country_name=country, year="2025")
 
 
 def ended(

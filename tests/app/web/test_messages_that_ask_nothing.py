@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from chatbot.library.derived import default_glossary
-from tests.app.web.knowledge import added
+from tests.app.web.knowledge import add_countries
 from tests.app.web.live import application
 from tests.conftest import small_settings
 
@@ -34,12 +33,13 @@ NUMBERS = {"Kenya": (3, 4), "Peru": (5, 2)}
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     folder = tmp_path_factory.mktemp("data")
     with application(small_settings(folder, embedding_provider="minilm")) as made:
-        glossary = made.extensions["services"].storage.glossary
-        glossary.put("", default_glossary())
-        for name, (hours, inflation) in NUMBERS.items():
-            text = REPORT.format(name=name, hours=hours, inflation=inflation)
-            file = (f"{name.lower()}-2025.md", text)
-            added(made.test_client(), file, country_name=name, year="2025")
+        add_countries(
+            made,
+            {
+                name: REPORT.format(name=name, hours=hours, inflation=inflation)
+                for name, (hours, inflation) in NUMBERS.items()
+            },
+        )
         yield made
 
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from chatbot.library.derived import default_glossary
-from tests.app.web.knowledge import added
+from tests.app.web.knowledge import add_countries
 from tests.app.web.live import application
 from tests.app.web.test_messages_that_ask_nothing import said
 from tests.conftest import small_settings
@@ -30,12 +29,13 @@ NUMBERS = {"Kenya": (328, 124), "Peru": (548, 289)}
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     folder = tmp_path_factory.mktemp("data")
     with application(small_settings(folder, embedding_provider="minilm")) as made:
-        glossary = made.extensions["services"].storage.glossary
-        glossary.put("", default_glossary())
-        for name, (real, official) in NUMBERS.items():
-            text = REPORT.format(name=name, real=real, official=official)
-            file = (f"{name.lower()}-2025.md", text)
-            added(made.test_client(), file, country_name=name, year="2025")
+        add_countries(
+            made,
+            {
+                name: REPORT.format(name=name, real=real, official=official)
+                for name, (real, official) in NUMBERS.items()
+            },
+        )
         yield made
 
 
