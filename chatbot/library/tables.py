@@ -15,7 +15,12 @@ from itertools import filterfalse, islice
 
 from ..domain.tables import Headings, Stated, Table, TableRow
 from ..language.countries import country_code
-from ..language.figures import comma_decimals, figures, unify_signs
+from ..language.figures import (
+    comma_decimals,
+    figures,
+    start_of_figure,
+    unify_signs,
+)
 from ..language.periods import DAY, is_time, periods_in, unify_periods
 from ..language.table_text import group_depth
 from ..language.table_words import (
@@ -625,11 +630,14 @@ def _written_number(text: str, comma: bool) -> tuple[Decimal, str] | None:
         shown = f"-{negative[1].strip()}"
     if _NO_FIGURE.match(shown):
         return None
+    # Most cells with digits are text, such as addresses: not read any further.
+    if shown[: start_of_figure(shown)].strip(" ~≈<>≤≥"):
+        return None
     numbers = figures(shown, comma=comma)
     if len(numbers) != 1 or numbers[0].word:
         return None
     number = numbers[0]
-    if len(number.values) != 1 or shown[: number.start].strip(" ~≈<>≤≥"):
+    if len(number.values) != 1:
         return None
     behind = shown[number.end :].strip()
     if len(behind.split()) > 4 or re.match(r"[-/:._]|.*\d", behind):
