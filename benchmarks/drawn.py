@@ -26,7 +26,7 @@ KINDS = (
     "Compare the {name} of Kenya, Somalia and Peru",
     "How did the {name} of Kenya and Ethiopia change from 2019 to 2024?",
 )
-POINT = re.compile(r"(?P<subject>.+?), (?P<year>\d{4}): (?P<text>.+?)(?:, |$)")
+POINT = re.compile(r"(?P<subject>.+?)(?:, \d{4})?: (?P<text>.+?)(?:, |$)")
 
 
 def questions(address: str, count: int) -> Iterator[tuple[str, str]]:
@@ -59,7 +59,7 @@ def faults(page: Page, question: str, indicator: str) -> list[str] | None:
         ):
             point = POINT.match(label)
             if point is None:
-                found.append(f"{label!r} has no year")
+                found.append(f"{label!r} is no figure")
             elif point["text"] not in text or point["subject"] not in text:
                 found.append(f"{label!r} is not in the answer")
     return found

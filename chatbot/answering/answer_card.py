@@ -11,6 +11,7 @@ from ..domain.chat import AnswerCard, CardKind, Citation
 from ..domain.figure_query import FigureCell, FigureColumn, FigureTable
 from ..domain.figures import ReportedFigure
 from ..language.reported_figures import year_of
+from ..language.table_words import part_units
 from .asked_figures import AskedNames
 
 MOST_CITED_FIGURES = 200
@@ -20,40 +21,71 @@ _LINES = re.compile(r"[\n|]")
 _YEARS = re.compile(r"\b(?:19|20)\d\d\b")
 
 
-def card_of_table(table: FigureTable) -> AnswerCard | None:
-    """Return the cells of a table. A computed cell has its result, and the figures it
-    was computed from.
+def card_of_table(
+    table: FigureTable, parts: FigureTable | None = None
+) -> AnswerCard | None:
+    """Return the cells of a table. One computed value has its result, and what it was
+    computed from: ``parts``, else the figures that reports state.
     """
+    cells = list(_cells_of(table))
+    results = [cell for _, _, cell in cells if cell.how]
     figures: list[ReportedFigure] = []
-    results: list[FigureCell] = []
-    for row in table.rows:
-        for column, cell in zip(table.columns, row.cells, strict=True):
-            if cell is not None:
-                figures += _shown_in(cell, column)
-                if cell.how:
-                    results.append(cell)
+    if len(cells) == 1 and results:
+        figures += results[0].sources
+    else:
+        figures += [_shown_in(*cell) for cell in cells]
+    if parts is not None:
+        # Rows of a sheet: only together do their labels say which one is meant.
+        figures = [_named_by(*cell) for cell in _cells_of(parts)]
     if not figures:
         return None
     card = card_of(figures[:MOST_CITED_FIGURES])
-    if len(results) == 1:
-        card = replace(
-            card, kind="computed", result=results[0].text, how=results[0].how
-        )
-    elif results:
+    if results:
         card = replace(card, kind="computed")
+    if len(cells) == 1 and results:
+        card = replace(card, result=results[0].text, how=results[0].how)
     return replace(card, shared_year=table.shared_year)
 
 
-def _shown_in(cell: FigureCell, column: FigureColumn) -> Sequence[ReportedFigure]:
-    """Return what a cell was made of, as the cell has it where it is in another
-    unit.
+def _cells_of(table: FigureTable) -> Iterator[tuple[str, FigureColumn, FigureCell]]:
+    """Yield the cells of a table, each with its subject and its column."""
+    for row in table.rows:
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            if cell is not None and cell.sources:
+                yield row.subject, column, cell
+
+
+def _shown_in(subject: str, column: FigureColumn, cell: FigureCell) -> ReportedFigure:
+    """Return the figure of a cell: a computed one by the names of the table, a copied
+    one by those of its report, in the unit of the table.
     """
     if cell.how or len(cell.sources) != 1:
-        return cell.sources
+        return _named_by(subject, column, cell)
     figure = cell.sources[0]
     if figure.unit == column.unit:
-        return cell.sources
-    return [replace(figure, value=cell.value, unit=column.unit, text=cell.text)]
+        return figure
+    return replace(figure, value=cell.value, unit=column.unit, text=cell.text)
+
+
+def _named_by(subject: str, column: FigureColumn, cell: FigureCell) -> ReportedFigure:
+    """Return a cell as the figure that its table shows, with its first source."""
+    first = cell.sources[0]
+    name, _ = part_units(column.indicator)
+    years = {source.year for source in cell.sources}
+    editions = {source.edition for source in cell.sources}
+    return replace(
+        first,
+        subject=subject,
+        heading=name or column.indicator,
+        label="",
+        value=cell.value,
+        unit=column.unit,
+        text=cell.text,
+        year=first.year if len(years) == 1 else None,
+        edition=first.edition if len(editions) == 1 else None,
+        estimate=cell.estimate,
+        how=cell.how,
+    )
 
 
 def stated_card(

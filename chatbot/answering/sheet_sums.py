@@ -50,6 +50,7 @@ class CellSum:
 class ComputedCells:
     """What was computed. ``subject``: the labels that the question names; ``name``: of
     what is computed. ``table``: the result, or one for each row of a ranking.
+    ``parts``: what one result was added up from, or is the mean of.
     """
 
     kind: str
@@ -57,6 +58,7 @@ class ComputedCells:
     name: str
     table: FigureTable
     is_ranking: bool = False
+    parts: FigureTable | None = None
 
 
 def total_of(figures: Sequence[ReportedFigure], column: str) -> CellSum | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import PlainSerializer, computed_field
+from pydantic import Field, PlainSerializer, computed_field
 
 from .json import Hidden
 from .scope import Value
@@ -69,6 +69,9 @@ class ReportedFigure:
     newest: bool = True
     citation: int | None = None
     """The number of the passage in the answer."""
+    how: Annotated[str, Field(exclude_if=lambda how: not how)] = ""
+    """How an answer computed it ("sum of 3"); left out of a figure that a report
+    states."""
 
     @computed_field
     @property

@@ -1,5 +1,6 @@
 """The figures that an answer names as its own: what the page shows large and draws."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -127,6 +128,36 @@ def test_a_computed_cell_has_its_result_and_what_it_is_from() -> None:
     assert card is not None
     assert (card.kind, card.result, card.how) == ("computed", "7.7%", "7.7% - 4.5%")
     assert [one.text for one in card.figures] == ["7.7%", "4.5%"]
+
+
+def test_computed_cells_are_drawn_and_not_what_they_were_computed_from() -> None:
+    """The sum of March and April was drawn as March."""
+    april = figure("30%", "Visits", 2025, citation=None)
+    sums = cell(figure("20%", "Visits", 2025, citation=None), april, how="sum of 2")
+    sums = replace(sums, value=Decimal(50), text="50%", year=None)
+    other = replace(sums, value=Decimal(40), text="40%")
+    rows = (FigureRow("Oro", (sums,)), FigureRow("Luz", (other,)))
+    column = FigureColumn("Visits (%)", "%")
+    card = card_of_table(FigureTable((column,), rows, 2))
+    assert card is not None
+    assert (card.kind, card.result) == ("computed", "")
+    drawn = [(one.subject, one.indicator, one.text, one.how) for one in card.figures]
+    assert drawn == [
+        ("Oro", "Visits", "50%", "sum of 2"),
+        ("Luz", "Visits", "40%", "sum of 2"),
+    ]
+    assert {one.year for one in card.figures} == {2025}
+
+
+def test_a_sum_is_drawn_as_the_rows_that_were_added_up() -> None:
+    months = [figure(text, "Visits", citation=None) for text in ("20%", "30%")]
+    total = replace(cell(*months, how="sum of 2"), text="50%")
+    rows = [FigureRow(f"Month {one.text}", (cell(one),)) for one in months]
+    parts = FigureTable((FigureColumn("Visits", "%"),), tuple(rows), 2)
+    card = card_of_table(table(total), parts)
+    assert card is not None
+    assert (card.result, card.how) == ("50%", "sum of 2")
+    assert [one.subject for one in card.figures] == ["Month 20%", "Month 30%"]
 
 
 def test_a_series_runs_forward_in_time() -> None:

@@ -33,6 +33,13 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
                 country_name=country,
                 year=year,
             )
+        sheet = tmp_path_factory.mktemp("sheet") / "stoves.csv"
+        sheet.write_text(
+            "Month,Village,Stoves built\nMay,Oro,20\nMay,Luz,30\nJune,Oro,7\n"
+            "June,Luz,8\n",
+            encoding="utf-8",
+        )
+        ingest_file(made.extensions["services"], sheet, "stoves.csv")
         yield made
 
 
@@ -72,6 +79,15 @@ def test_two_values_stand_side_by_side(page: Page) -> None:
     expect(page.locator(".card-tile .eyebrow")).to_have_text(["Kenya", "Somalia"])
     expect(page.locator(".chart")).to_have_count(1)
     expect(page.locator(".chart h3")).to_contain_text("Inflation rate")
+
+
+def test_sums_of_a_sheet_are_drawn_and_cannot_be_explored(page: Page) -> None:
+    ask(page, "Which village has built the most stoves?")
+    points = page.locator(".chart .point")
+    labels = [point.get_attribute("aria-label") or "" for point in points.all()]
+    shown = [label.partition(", source")[0] for label in labels]
+    assert shown == ["Luz: 38, sum of 2", "Oro: 27, sum of 2"]
+    expect(page.locator(".explore-link")).to_have_count(0)
 
 
 def test_a_figure_is_cited_in_two_clicks(page: Page) -> None:

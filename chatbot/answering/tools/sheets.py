@@ -33,7 +33,7 @@ from ...questions.kinds import (
 )
 from ...search.unused_words import UnusedWords
 from ...search.weights import read_weight
-from ..answer_card import card_of
+from ..answer_card import card_of, card_of_table
 from ..asked_words import LACKING, AskedWords, FoundTables, RowFigures
 from ..figure_queries import cited
 from ..figure_questions import steps_of
@@ -110,6 +110,7 @@ class SheetTool:
         rendered = render_table(table, text, turn.say)
         if rendered is None:
             return None
+        rendered.card = card_of_table(table, result.parts or table)
         return self._with_words(turn, sums, rendered)
 
     def _with_words(self, turn: Turn, sums: SheetSums, rendered: Rendered) -> Rendered:
@@ -293,24 +294,32 @@ class SheetTool:
         table = cited(run(steps, grid))
         query = FigureQuery.model_construct(steps=steps)
         text = in_words(query, table, turn.say)
-        if isinstance(steps[0], Aggregate):
-            text = f"{_of_title(sheet)}{text}"
-            text += numbered(cited(grid), turn.say)
-        return self._rendered(turn, sheet, table, text)
+        if not isinstance(steps[0], Aggregate):
+            return self._rendered(turn, sheet, table, text)
+        text = f"{_of_title(sheet)}{text}{numbered(cited(grid), turn.say)}"
+        return self._rendered(turn, sheet, table, text, parts=grid)
 
     def _rendered(
-        self, turn: Turn, sheet: Sheet, table: FigureTable, text: str
+        self,
+        turn: Turn,
+        sheet: Sheet,
+        table: FigureTable,
+        text: str,
+        *,
+        parts: FigureTable | None = None,
     ) -> Rendered | None:
+        """Return a table in words; ``parts``: what its one value was computed from."""
         rendered = render_table(table, text, turn.say)
         if rendered is None:
             return None
+        card = card_of_table(table, parts or table)
         # A row of "2024-04" tells of April.
         months = month_names(" ".join(sheet.about))
         things = [*rendered.things, *sheet.about, months]
         if not sheet.lacking:
             # "Rain" of "Rainfall".
             things.append(sheet.asked.query)
-        return replace(rendered, things=tuple(things))
+        return replace(rendered, things=tuple(things), card=card)
 
 
 def _with_next_word(text: str, computation: Computation) -> str:

@@ -43,7 +43,8 @@ class FigureChart:
         title = str(first["indicator"])
         if len({one["subject"] for one in self.figures}) == 1:
             title = f"{first['subject']}: {title}"
-        if not self.is_lines and len({one["year"] for one in self.figures}) == 1:
+        years = {one["year"] for one in self.figures}
+        if not self.is_lines and len(years) == 1 and first["year"]:
             title += f", {first['year']}"
         if len(first["unit"]) > 1:
             title += f" ({first['unit']})"
@@ -107,7 +108,8 @@ class FigureChart:
         return range(min(years), max(years) + 1)
 
     def _bar_name(self, figure: Json) -> str:
-        if len(self._span()) > 1:
+        years = {one["year"] for one in self.figures}
+        if len(years) > 1 and figure["year"]:
             return f"{figure['subject']} ({figure['year']})"
         return str(figure["subject"])
 
@@ -121,9 +123,9 @@ def _label(part: ChartPart, place: int, text: str, position: Any) -> None:
 
 
 def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
-    """Return the charts of the figures that an answer states, have a year and are
-    supported by their source, those with most figures first. An answer that an older
-    release stored has the figures of its passages.
+    """Return the charts of the figures that an answer states and that are supported by
+    their source, those with most figures first. An answer that an older release stored
+    has the figures of its passages, of which those with a year are drawn.
     """
     supported = {one["number"] for one in answer["citations"] if one["supported"]}
     card = answer.get("card")
@@ -131,7 +133,9 @@ def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
     usable = [
         one
         for one in figures
-        if one["year"] and one["subject"] and one["citation"] in supported
+        if (one["year"] or card is not None)
+        and one["subject"]
+        and one["citation"] in supported
     ]
     text = answer["response"].replace("\\", "")
     places = {id(figure): place for place, figure in enumerate(usable)}
@@ -189,7 +193,7 @@ def _chart(
         (one["subject"], one["year"]): one
         for one in sorted(figures, key=lambda one: int(one["edition"] or 0))
     }
-    points = sorted(newest.values(), key=lambda one: int(one["year"]))
+    points = sorted(newest.values(), key=_year_of)
     by_subject = _grouped(points, "subject")
     stated = {
         name: [one for one in own if place_of(one) >= 0]
@@ -203,15 +207,19 @@ def _chart(
         return FigureChart(False, sorted(chain(*stated.values()), key=place_of))
     longest = max(len(own) for own in by_subject.values())
     # More lines of one chart cannot be told apart.
-    if longest >= 3 and len(by_subject) <= BOUNDS["lines"]:
+    has_years = all(map(_year_of, points))
+    if longest >= 3 and len(by_subject) <= BOUNDS["lines"] and has_years:
         return FigureChart(True, list(chain(*by_subject.values())))
     # Bars for the year that most subjects have, the latest of several.
-    _, bars = max(
-        _grouped(points, "year").items(), key=lambda pair: (len(pair[1]), pair[0])
-    )
+    by_year = _grouped(points, "year").values()
+    bars = max(by_year, key=lambda same: (len(same), _year_of(same[0])))
     if not 1 < len(bars) <= BOUNDS["bars"]:
         return None
     return FigureChart(False, sorted(bars, key=lambda one: -one["value"]))
+
+
+def _year_of(figure: Json) -> int:
+    return int(figure["year"] or 0)
 
 
 def _stated_at(figure: Json, text: str) -> int:

@@ -12,9 +12,13 @@ import { comma, count, t } from "../common/words.js";
 
 const MAX_TILES = 4;
 
-/** Return "2024, estimate"; of a figure without a year, the year of its report. */
-const whenOf = ({ year, edition, estimate }) =>
+/**
+ * Return "2024, estimate"; of a figure without a year, the year of its report; of a
+ * computed one also how it was computed.
+ */
+const whenOf = ({ year, edition, estimate, how }) =>
   [
+    how,
     year ?? (edition && t("report of {year}", { year: edition })),
     estimate && t("estimate"),
   ]
@@ -37,8 +41,10 @@ function tilesOf({ kind, figures, indicators, result, how }) {
   const last = figures.at(-1);
   const subjects = new Set(figures.map(({ subject }) => subject));
   const name = indicators.length === 1 ? nameOf(indicators[0]) : "";
-  if (result)
-    return [tile([...indicators.map(nameOf), ...subjects].join(" · "), result, how)];
+  if (result) {
+    const names = subjects.size > MAX_TILES ? [] : subjects;
+    return [tile([...indicators.map(nameOf), ...names].join(" · "), result, how)];
+  }
   if (!name) return [];
   if (kind === "value")
     return [tile(`${name} · ${first.subject}`, figureText(first), whenOf(first))];
@@ -49,7 +55,7 @@ function tilesOf({ kind, figures, indicators, result, how }) {
           tile(name, figureText(last), whenOf(last)),
         ]
       : [];
-  if (kind === "computed" || subjects.size !== figures.length) return [];
+  if (subjects.size !== figures.length) return [];
   if (figures.length <= MAX_TILES)
     return figures.map((figure) =>
       tile(figure.subject, figureText(figure), whenOf(figure)),

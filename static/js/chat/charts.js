@@ -118,7 +118,8 @@ function chartOf(figures, placeOf) {
   const { indicator, unit } = figures[0];
   const isLine =
     series.length <= MAX_LINES &&
-    series.some(({ points }) => points.length >= MIN_YEARS);
+    series.some(({ points }) => points.length >= MIN_YEARS) &&
+    figures.every(({ year }) => year !== null);
   const chart =
     statedBars(series) ?? (isLine ? { kind: "lines", series } : barsOf(series));
   const isStated = chart?.series.some(({ points }) => points.some(({ at }) => at >= 0));
@@ -159,8 +160,8 @@ function figuresOf({ card, figures = [] }) {
 }
 
 /**
- * Return the charts of figures that have a year and that their source supports, those
- * with most figures first.
+ * Return the charts of figures that their source supports, those with most figures
+ * first. Those that an answer states may be of a sheet without a year.
  */
 export function chartsOf(answer) {
   const { citations, response = "" } = answer;
@@ -172,7 +173,7 @@ export function chartsOf(answer) {
   );
   const usable = figures.filter(
     ({ year, citation, subject }) =>
-      year !== null && subject && supported.has(citation),
+      (year !== null || answer.card) && subject && supported.has(citation),
   );
   const plain = response.replaceAll("\\", "");
   const stated = answer.card?.figures;
@@ -251,11 +252,12 @@ function dot(
   y,
   index,
   subject,
-  { year, edition, citation, estimate, ...figure },
+  { year, edition, citation, estimate, how, ...figure },
   isRevised,
 ) {
   const name = [
-    `${subject}, ${year}: ${figureText(/** @type {any} */ (figure))}`,
+    `${[subject, year].filter(Boolean).join(comma)}: ${figureText(/** @type {any} */ (figure))}`,
+    how,
     estimate && t("estimate"),
     edition && t("report of {year}", { year: edition }),
     t("source {number}", { number: citation }),
@@ -482,7 +484,7 @@ function drawBars({ series, unit, year: shared }, width) {
       }),
     );
     const short = figure.text.length <= 12 ? figureText(figure) : amount(value, unit);
-    const text = shared ? short : `${short} (${figure.year})`;
+    const text = shared || !figure.year ? short : `${short} (${figure.year})`;
     bar.append(
       label(names - NAME_GAP, y + 4, fitting(subject, names - 2 * NAME_GAP), "end"),
       label(Math.max(to, x(0)) + 6, y + 4, text, "start"),

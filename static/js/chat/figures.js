@@ -10,7 +10,7 @@ import { sourceTitle, when } from "../common/format.js";
 import { nameOf } from "../common/names.js";
 import { escaped } from "../common/passage.js";
 import { figureText, isMoney, shape } from "../common/shapes.js";
-import { t } from "../common/words.js";
+import { comma, t } from "../common/words.js";
 import { addressOf } from "../explore/state.js";
 
 const STYLES = [
@@ -40,12 +40,14 @@ export function titleOf({ indicator, kind, year, unit, series: [first, ...others
 
 const COLUMNS = [
   { name: t("Subject"), of: ({ subject }) => subject },
-  { name: t("Year"), of: ({ year }) => year },
+  { name: t("Year"), of: ({ year }) => year ?? "" },
   {
     name: t("Figure"),
     of: ({ value }) => value,
-    text: (figure) =>
-      `${figureText(figure)}${figure.estimate ? ` (${t("estimate")})` : ""}`,
+    text: (figure) => {
+      const notes = [figure.how, figure.estimate && t("estimate")].filter(Boolean);
+      return `${figureText(figure)}${notes.length ? ` (${notes.join(comma)})` : ""}`;
+    },
   },
   { name: t("Report of"), of: ({ edition }) => edition ?? "" },
   { name: t("Source"), of: ({ citation }) => citation },
@@ -118,12 +120,13 @@ function csvOf({ figures, indicator, unit }, sources) {
     "report",
     "page",
     "link",
+    "computed",
   ];
   const rows = figures.map(
-    ({ subject, year, value, text, estimate, edition, citation, document_id: id }) => {
+    ({ subject, year, value, text, estimate, edition, citation, how, ...figure }) => {
       const source = sources.get(citation);
-      const link = new URL(at(`/?document=${encodeURIComponent(id)}`), location.href)
-        .href;
+      const id = encodeURIComponent(figure.document_id);
+      const link = new URL(at(`/?document=${id}`), location.href).href;
       return [
         indicator,
         subject,
@@ -136,6 +139,7 @@ function csvOf({ figures, indicator, unit }, sources) {
         sourceTitle(source),
         source.page,
         link,
+        how,
       ];
     },
   );
@@ -476,9 +480,11 @@ const pinButton = (chart) =>
 
 /**
  * Return whether the explorer can find figures by their names: among the `stored` ones,
- * or as rows of a sheet, which have their labels there.
+ * or as rows of a sheet, which have their labels there. It has none that an answer
+ * computed.
  */
 function canExplore(figures, stored) {
+  if (figures.some(({ how }) => how)) return false;
   return figures.every(({ subject, indicator }) =>
     stored.some(
       (other) =>

@@ -48,6 +48,14 @@ def ask(flow: Flow) -> Callable[[str], Answer]:
     return answer
 
 
+def test_a_ratio_is_drawn_as_itself(ask: Callable[[str], Answer]) -> None:
+    card = ask("How many visits per nurse in Kakuma?").card
+    assert card is not None
+    assert (card.result, card.how) == ("60", "600 / 10")
+    shown = [(one.subject, one.indicator, one.text) for one in card.figures]
+    assert shown == [("Kakuma", "Visits / Nurses", "60")]
+
+
 @pytest.mark.parametrize(
     ("query", "beginning"),
     [

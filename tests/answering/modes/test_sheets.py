@@ -128,5 +128,33 @@ def test_shares_and_levels_are_not_added_up(head: str, expected: bool) -> None:
     assert is_added_up(head) == expected
 
 
+@pytest.mark.parametrize(
+    ("query", "result", "drawn"),
+    [
+        (
+            "Which village got the most seed bags?",
+            "",
+            [("Luz", "65", "sum of 2"), ("Oro", "50", "sum of 2")],
+        ),
+        (
+            "How many passengers were there altogether?",
+            "935",
+            [("January", "310", ""), ("February", "205", ""), ("March", "420", "")],
+        ),
+    ],
+)
+def test_a_card_draws_what_its_answer_says(
+    ask: Callable[[str], Answer],
+    query: str,
+    result: str,
+    drawn: list[tuple[str, str, str]],
+) -> None:
+    """One row of each group was drawn instead of its sum."""
+    card = ask(query).card
+    assert card is not None
+    assert card.result == result
+    assert [(one.subject, one.text, one.how) for one in card.figures] == drawn
+
+
 def test_irregular_verbs_have_one_form() -> None:
     assert with_base_forms("Spent and sold, given") == "spend and sell, give"
