@@ -192,7 +192,9 @@ def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(
 def test_many_lines_have_their_names_with_signs_at_their_ends_and_no_legend(
     browser: Page, chat: ScriptedChat
 ) -> None:
-    """A stroke from a line that ends early to its name looked like figures."""
+    """A stroke from a line that ends early to its name looked like figures, and so did
+    a sign between the two.
+    """
     names = ("Chad", "Iraq", "Kenya", "Laos", "Mali", "Oman", "Somalia")
     figures = [
         figure(name, year, float(place + year % 7), citation=1)
@@ -201,7 +203,17 @@ def test_many_lines_have_their_names_with_signs_at_their_ends_and_no_legend(
     ]
     box = show(browser, chat, figures)
     expect(box.locator(".end-label > path")).to_have_count(len(names))
-    assert sorted(box.locator(".end-label").all_text_contents()) == sorted(names)
+    shown = {"Chad (2022)", *names} - {"Chad"}
+    assert set(box.locator(".end-label").all_text_contents()) == shown
+    gaps = box.locator(".end-label").evaluate_all(
+        "(labels) => labels.map((label) => {"
+        "  const boxOf = (node) => node.getBoundingClientRect();"
+        "  const [name, sign] = [...label.children].map(boxOf);"
+        "  const plot = boxOf(label.closest('svg'));"
+        "  return [sign.left - name.right, plot.right - sign.right];"
+        "})"
+    )
+    assert all(0 < behind < 12 and inside >= 0 for behind, inside in gaps), gaps
     expect(box.locator(".legend")).to_be_hidden()
     expect(box.locator(".line")).to_have_count(len(names))
     browser.set_viewport_size({"width": 320, "height": 800})

@@ -196,8 +196,10 @@ const LABEL_WIDTH = 46;
 const VALUE_WIDTH = 60;
 const MAX_NAME_SHARE = 0.34;
 const NAME_GAP = 8;
-/** Between a line and its name, and between two names, in pixels. */
+/** Between a line, its name and its sign, and between two names, in pixels. */
 const [END_GAP, LINE_GAP] = [8, 14];
+/** The weight of a name at the end of a line (`.plot .end`). */
+const BOLD = 600;
 /** Narrower charts have a legend instead. */
 const MIN_ENDS_WIDTH = 280;
 /** Subjects are told apart by shape as well as by colour. */
@@ -326,45 +328,59 @@ function pushApart(named, height) {
   }
 }
 
+/** Return the name of a line, with its last year where others go on and it fits. */
+function endName({ subject, points }, last, width) {
+  const { year } = points.at(-1);
+  const dated = `${subject} (${year})`;
+  const isShort = year === last || labelWidth(dated, BOLD) > width;
+  return isShort ? subject : dated;
+}
+
+const lastYear = (series) =>
+  Math.max(...series.map(({ points }) => points.at(-1).year));
+
 /**
  * Return the names of lines, beside their ends, as labels that do not lie over each
  * other, the grey ones only where there is room. All stand behind the last year, where
- * no line runs, each with the sign of its line: a stroke between a line and its name
- * looks like figures.
+ * no line runs. The sign of a line stands behind its name: beside the line it would
+ * look like a figure, as a stroke to the name would.
  */
 function endLabels(chart, x, y, height) {
-  const years = chart.series.map(({ points }) => points.at(-1).year);
-  const right = x(Math.max(...years));
+  const last = lastYear(chart.series);
+  const room = chart.ends - 2 * END_GAP;
   const named = chart.series
-    .map(({ subject, points, tone }, index) => ({
-      subject,
-      tone: tone ?? index,
-      at: y(points.at(-1).value),
+    .map((one, index) => ({
+      name: endName(one, last, room),
+      tone: one.tone ?? index,
+      at: y(one.points.at(-1).value),
     }))
     .filter(({ tone }) => tone < COLOURS || chart.series.length <= MAX_LINES)
     .toSorted((one, other) => one.at - other.at);
   pushApart(named, height);
-  return named.map(({ subject, tone, at }) =>
-    shape(
+  return named.map(({ name, tone, at }) => {
+    const text = fitting(name, room, BOLD);
+    const sign = marker(tone);
+    sign.setAttribute(
+      "transform",
+      `translate(${labelWidth(text, BOLD) + 1.5 * END_GAP} 0)`,
+    );
+    return shape(
       "g",
-      { class: "end-label", transform: `translate(${right + 2 * END_GAP} ${at})` },
-      marker(tone),
-      shape("text", {
-        x: END_GAP + 2,
-        y: 4,
-        class: `end ${seriesClass(tone)}`,
-        text: fitting(subject, chart.ends - 2 * END_GAP),
-      }),
-    ),
-  );
+      { class: "end-label", transform: `translate(${x(last) + 2 * END_GAP} ${at})` },
+      shape("text", { y: 4, class: `end ${seriesClass(tone)}`, text }),
+      sign,
+    );
+  });
 }
 
 /** Return how wide the names at the ends of lines are at most, 0 where none are. */
 function endsWidth({ series, hasEnds }, width) {
   const isNamed = hasEnds ?? series.length > COLOURS;
   if (!isNamed || width < MIN_ENDS_WIDTH) return 0;
-  const longest = Math.max(...series.map(({ subject }) => labelWidth(subject)));
-  return Math.min(longest + 3 * END_GAP, width * MAX_NAME_SHARE);
+  const last = lastYear(series);
+  const widest = width * MAX_NAME_SHARE - 2 * END_GAP;
+  const widths = series.map((one) => labelWidth(endName(one, last, widest), BOLD));
+  return Math.min(Math.max(...widths), widest) + 2 * END_GAP;
 }
 
 /** Return whether lines have their names at their ends, and need no legend. */

@@ -82,7 +82,10 @@ function bars(rows) {
   const texts = rows.map((row) =>
     row.text.length > MAX_TEXT ? amount(row.value, row.unit) : figureText(row),
   );
-  const room = Math.min(MAX_VALUE, Math.max(...texts.map(labelWidth)) + 2 * GAP);
+  const room = Math.min(
+    MAX_VALUE,
+    Math.max(...texts.map((text) => labelWidth(text))) + 2 * GAP,
+  );
   const size = (WIDTH - NAME - room) / (high - low || 1);
   return shape(
     "svg",

@@ -7,16 +7,16 @@ export const MIN_YEARS = 3;
 const measuring = document.createElement("canvas").getContext("2d");
 
 /** Return the width of a label of a chart in pixels, in the font of `.plot`. */
-export function labelWidth(text) {
-  measuring.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+export function labelWidth(text, weight = 400) {
+  measuring.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
   return Math.ceil(measuring.measureText(text).width);
 }
 
 /** Return a name that fits a width, cut with an ellipsis where it must be. */
-export function fitting(name, width) {
-  if (labelWidth(name) <= width) return name;
+export function fitting(name, width, weight = 400) {
+  if (labelWidth(name, weight) <= width) return name;
   let end = name.length - 1;
-  while (end > 1 && labelWidth(`${name.slice(0, end)}…`) > width) end -= 1;
+  while (end > 1 && labelWidth(`${name.slice(0, end)}…`, weight) > width) end -= 1;
   return `${name.slice(0, end).trimEnd()}…`;
 }
 
