@@ -10,6 +10,7 @@ from ..checking.wording import NUMBERS
 from ..domain.chat import AnswerCard, CardKind, Citation
 from ..domain.figure_query import FigureCell, FigureColumn, FigureTable
 from ..domain.figures import ReportedFigure
+from ..language.local_figures import spellings
 from ..language.reported_figures import year_of
 from ..language.table_words import part_units
 from .asked_figures import AskedNames
@@ -126,13 +127,14 @@ def _clauses(text: str) -> Iterator[tuple[str, int]]:
 def _stated_in(
     clause: str, response: str, figures: Sequence[ReportedFigure]
 ) -> Iterator[ReportedFigure]:
-    """Yield the figures whose text, and year if it names years, a clause has. Where two
-    indicators of a passage have the same text, the answer names the one it means.
+    """Yield the figures whose text, in any language, and year if it names years, a
+    clause has. Where two indicators of a passage have the same text, the answer names
+    the one it means.
     """
     years = set(_YEARS.findall(clause))
     same_text: dict[str, list[ReportedFigure]] = {}
     for figure in figures:
-        if not _has(clause, figure.text):
+        if not any(_has(clause, text) for text in spellings(figure.text)):
             continue
         if not years or str(year_of(figure)) in years:
             same_text.setdefault(figure.text, []).append(figure)

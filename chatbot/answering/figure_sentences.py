@@ -21,6 +21,7 @@ from ..domain.figure_query import (
     Ratio,
 )
 from ..language.countries import country_code
+from ..language.local_figures import local_text
 from ..language.markdown import escape_markdown
 from ..language.words import Say, counted
 from ..questions.reading import list_in_words
@@ -133,9 +134,9 @@ def cell_text(cell: FigureCell | None, say: Say, *, with_how: bool = True) -> st
     note = _when(cell, say)
     if with_how and cell.how:
         note = ", ".join(filter(None, [cell.how, note]))
-    text = escape_markdown(cell.text)
+    text = local_text(escape_markdown(cell.text), say)
     if note:
-        text = f"{text} ({escape_markdown(note)})"
+        text = f"{text} ({local_text(escape_markdown(note), say)})"
     return f"{text} {marks}".strip()
 
 
@@ -187,7 +188,7 @@ def _filtered(step: Filter, table: FigureTable, say: Say) -> str:
     return say(
         COMPARED[key],
         name=escape_markdown(table.columns[number].indicator),
-        value=escape_markdown(value),
+        value=local_text(escape_markdown(value), say),
         number=len(table.rows),
         whole=whole_of(table, say),
         subjects=listed,
@@ -451,9 +452,10 @@ def _pair(
     cell: FigureCell,
     say: Say,
 ) -> str:
-    shown = escape_markdown(cell.text.removeprefix("-"))
+    value = local_text(escape_markdown(cell.text), say)
+    shown = value.removeprefix("-")
     marks = "".join(f"[{number}]" for number in cell.citations)
-    how = f"{escape_markdown(cell.how)} {marks}".strip()
+    how = f"{local_text(escape_markdown(cell.how), say)} {marks}".strip()
     is_less = cell.value < 0
     if table.compared:
         first, second = table.compared
@@ -477,7 +479,7 @@ def _pair(
             text = "{subject}, {name}: fell by {value}: {how}."
     else:
         text = "{subject}, {name}: {value}, from {how}."
-        shown = escape_markdown(cell.text)
+        shown = value
     return say(
         text,
         subject=escape_markdown(row.subject),

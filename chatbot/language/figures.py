@@ -22,7 +22,8 @@ SCALES = {
     for power, words in _WORDS_OF["scales"].items()
     for word in words.split()
 }
-SCALES["mil millones"] = Decimal(10) ** 9
+for _thousand_million in ("mil millones", "mil milhões"):
+    SCALES[_thousand_million] = Decimal(10) ** 9
 SCALE_SIGNS = {
     sign: Decimal(10) ** int(power)
     for power, signs in _WORDS_OF["signs"].items()

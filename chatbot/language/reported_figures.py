@@ -19,6 +19,7 @@ from ..domain.documents import UNSURE
 from ..domain.figures import ReportedFigure
 from ..domain.tables import Stated, Texts
 from .figures import MONTHS, Figure, comma_decimals, figures, unify_signs
+from .local_figures import local_text
 from .markdown import escape_markdown
 from .sentences import sentences
 from .table_words import is_total
@@ -210,15 +211,16 @@ def year_of(figure: ReportedFigure) -> int:
 
 
 def dated_text(figure: ReportedFigure, say: Say) -> str:
-    """Return a figure as its report writes it, with its year: "4.5% (2024 est.)"."""
+    """Return a figure as the language of ``say`` writes it, with its year: "4.5% (2024
+    est.)".
+    """
     when = say("{year} edition", year=figure.edition) if figure.edition else ""
     if figure.year is not None:
         when = f"{figure.year}{' est.' if figure.estimate else ''}"
-    return (
-        f"{escape_markdown(figure.text)} ({when})"
-        if when
-        else escape_markdown(figure.text)
-    )
+    text = local_text(escape_markdown(figure.text), say)
+    if when:
+        return f"{text} ({when})"
+    return text
 
 
 def stated(text: str) -> list[Stated]:

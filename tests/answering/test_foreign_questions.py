@@ -60,5 +60,5 @@ def test_a_report_in_its_language_answers_as_it_stands(
 
 def test_without_such_a_report_its_english_reading_is_asked(library: Services) -> None:
     answer = asked(library, "¿Cuál es la tasa de alfabetización de Kenia?")
-    assert "82.6%" in answer.response
+    assert "82,6%" in answer.response
     assert answer.answered

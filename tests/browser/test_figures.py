@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.test_steps import ask, finished
 from tests.fakes.scripted_chat import WORLD, Json, ScriptedChat, done, source
@@ -219,6 +219,48 @@ def test_many_lines_have_their_names_with_signs_at_their_ends_and_no_legend(
     browser.set_viewport_size({"width": 320, "height": 800})
     expect(box.locator(".end-label")).to_have_count(0)
     expect(box.locator(".legend")).to_be_visible()
+
+
+@contextmanager
+def in_french(page: Page) -> Iterator[None]:
+    """Show the page in French, with French names of countries."""
+
+    def add_labels(route: Route) -> None:
+        response = route.fetch()
+        body = response.json()
+        for one in body["country_name"]:
+            one["label"] = {"Somalia": "Somalie"}.get(one["value"], one["value"])
+        route.fulfill(response=response, json=body)
+
+    page.route("**/api/facets*", add_labels)
+    cookie = {"name": "language", "value": "fr", "url": page.url}
+    page.context.add_cookies([cookie])  # type: ignore[list-item]
+    page.reload()
+    yield
+    page.unroute("**/api/facets*")
+    page.context.clear_cookies()
+    page.reload()
+
+
+def test_names_and_numbers_are_those_of_the_language_of_the_page(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    text = "Somalie : 6,8% [2], Kenya : 4,5% [1]."
+    name, answer = done(text, source(1), source(2, country="Somalia"))
+    with in_french(browser):
+        browser.locator("#question").fill("Inflation ?")
+        browser.locator("#send").click()
+        chat.say((name, {**answer, "figures": FIGURES}))
+        box = browser.locator(".turn").last.locator(".figures")
+        expect(box.locator(".legend li")).to_have_text(["Kenya", "Somalie"])
+        point = box.locator(".point[aria-label^='Somalie, 2022: 6,8%']")
+        expect(point).to_have_count(1)
+        box.locator("summary", has_text="Tableau").click()
+        cells = box.locator(".figures-table tbody tr", has_text="2022").locator("td")
+        expect(cells.first).to_have_text("Somalie")
+        expect(cells.nth(2)).to_contain_text("6,8%")
+        bold = browser.locator(".turn").last.locator(".answer-body strong")
+        expect(bold).to_have_text(["6,8%", "4,5%"])
 
 
 def test_sentences_that_say_a_table_again_are_folded(

@@ -22,7 +22,7 @@ CLAIMS = Path(wording.__file__).with_name("claims.toml")
 SEARCH = Path(search.__file__).with_name("rules.toml")
 LANGUAGE = Path(language.__file__).with_name("rules.toml")
 FILES = {path.parent.name: path for path in (QUESTIONS, CLAIMS, SEARCH, LANGUAGE)}
-MODULES = {"language": ("country_names.py", "statements.py")}
+MODULES = {"language": ("country_names.py", "local_figures.py", "statements.py")}
 """The modules of a room that have rules; of the other rooms all."""
 TABLES = {
     room: tomllib.loads(path.read_text(encoding="utf-8"))

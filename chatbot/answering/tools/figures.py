@@ -26,6 +26,7 @@ from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.countries import name_in
 from ...language.country_names import country_key
 from ...language.detection import analyzer_for
+from ...language.local_figures import local_text
 from ...language.markdown import escape_markdown
 from ...language.periods import month_names
 from ...language.reported_figures import dated_text, figures_of, year_of
@@ -612,10 +613,16 @@ class FigureTool:
             if heading not in here or is_own:
                 continue
             other = self.tables.measured(heading, "", here, scope, subjects)
-            names.append(_with_figures(heading, other, subjects, years, cite))
+            shown = _with_figures(other, subjects, years, cite, turn.say)
+            local = self._local_name(heading, turn.say)
+            name = local or in_a_sentence(heading)
+            names.append(f"{escape_markdown(name)}{shown}")
         if not names:
             return ""
         text = "“{words}” can also mean {names}."
+        if spoken(turn.say) != ENGLISH:
+            # The words of the question that were read are English.
+            text = "Another measure: {names}."
         return turn.say(text, words=escape_markdown(words), names=", ".join(names))
 
     def _called(self, words: str) -> list[str]:
@@ -802,7 +809,8 @@ class FigureTool:
         shown = dated_text(figure, say)
         if units:
             value = convert(figure.value, figure.unit, units[0])
-            shown = f"{shown} = {escape_markdown(in_unit(value, units[0]))}"
+            converted = escape_markdown(in_unit(value, units[0]))
+            shown = f"{shown} = {local_text(converted, say)}"
         name = in_a_sentence(figure.heading)
         subject = figure.subject
         text = "{subject}, {name}: {figure}."
@@ -1230,23 +1238,25 @@ def _dropped(
 
 
 def _with_figures(
-    heading: str,
     measured: IndicatorFigures,
     subjects: Sequence[str],
     years: Sequence[Condition],
     cite: Callable[[ReportedFigure], str],
+    say: Say,
 ) -> str:
-    """Return a heading with the newest figures of subjects that ``cite`` has words for:
-    "GDP: Kenya, $124 billion (2024) [3]".
+    """Return the newest figures of subjects that ``cite`` has words for, to stand
+    behind a name: ": Kenya, $124 billion (2024) [3]"; "" without any.
     """
     shown = []
     for subject in subjects:
         figure = measured.newest(subject, years)
         text = cite(figure) if figure is not None else ""
         if text:
-            shown.append(f"{escape_markdown(subject)}, {text}")
-    name = escape_markdown(in_a_sentence(heading))
-    return f"{name}: {'; '.join(shown)}" if shown else name
+            name = name_in(spoken(say), subject)
+            shown.append(f"{escape_markdown(name)}, {text}")
+    if not shown:
+        return ""
+    return f": {'; '.join(shown)}"
 
 
 def _cited_in(context: Context, say: Say, figure: ReportedFigure) -> str:

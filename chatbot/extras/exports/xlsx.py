@@ -26,6 +26,7 @@ from ...app.web.files import XLSX
 from ...database.core import Json
 from ...database.repositories.conversations import Conversation
 from ...domain.figure_query import FigureColumn
+from ...language.local_figures import spellings
 from .marked import END, MARK, parse_answer
 from .sheet_charts import draw
 
@@ -105,7 +106,8 @@ def _sheets_of(
     """
     noted = {}
     for figure in answer.get("figures") or ():
-        noted[figure["text"], str(figure.get("citation"))] = figure["value"]
+        for text in spellings(figure["text"]):
+            noted[text, str(figure.get("citation"))] = figure["value"]
     for rows in tables_of(content, answer):
         numbers: list[list[Any]] = []
         for row in rows:

@@ -5,9 +5,9 @@
  */
 import { emphasise, exploreLink, showFigures } from "./figures.js";
 import { element } from "../common/dom.js";
-import { isAttachment, sourceTitle, when } from "../common/format.js";
+import { isAttachment, sourceTitle, subjectName, when } from "../common/format.js";
 import { nameOf } from "../common/names.js";
-import { figureText, sparkline } from "../common/shapes.js";
+import { figureText, localText, sparkline } from "../common/shapes.js";
 import { comma, count, t } from "../common/words.js";
 
 const MAX_TILES = 4;
@@ -42,25 +42,30 @@ function tilesOf({ kind, figures, indicators, result, how }) {
   const subjects = new Set(figures.map(({ subject }) => subject));
   const name = indicators.length === 1 ? nameOf(indicators[0]) : "";
   if (result) {
-    const names = subjects.size > MAX_TILES ? [] : subjects;
-    return [tile([...indicators.map(nameOf), ...names].join(" · "), result, how)];
+    const names = subjects.size > MAX_TILES ? [] : [...subjects].map(subjectName);
+    const title = [...indicators.map(nameOf), ...names].join(" · ");
+    return [tile(title, localText(result), localText(how))];
   }
   if (!name) return [];
   if (kind === "value")
-    return [tile(`${name} · ${first.subject}`, figureText(first), whenOf(first))];
+    return [
+      tile(`${name} · ${subjectName(first.subject)}`, figureText(first), whenOf(first)),
+    ];
   if (kind === "series")
     return subjects.size === 1
       ? [
-          tile(first.subject, figureText(first), whenOf(first)),
+          tile(subjectName(first.subject), figureText(first), whenOf(first)),
           tile(name, figureText(last), whenOf(last)),
         ]
       : [];
   if (subjects.size !== figures.length) return [];
   if (figures.length <= MAX_TILES)
     return figures.map((figure) =>
-      tile(figure.subject, figureText(figure), whenOf(figure)),
+      tile(subjectName(figure.subject), figureText(figure), whenOf(figure)),
     );
-  return [tile(`${name} · ${first.subject}`, figureText(first), whenOf(first))];
+  return [
+    tile(`${name} · ${subjectName(first.subject)}`, figureText(first), whenOf(first)),
+  ];
 }
 
 /** Return the figures of all years that cited reports have of a card's one value. */

@@ -2,12 +2,14 @@
  * Charts of the figures in an answer: which can be drawn, and their SVG. The style
  * sheet has colours and sizes.
  */
+import { subjectName } from "../common/format.js";
 import { escaped } from "../common/passage.js";
 import {
   amount,
   figureText,
   fitting,
   labelWidth,
+  localText,
   MIN_YEARS,
   scale,
   shape,
@@ -46,7 +48,7 @@ function pointOf(figures, placeOf) {
 function statedAt({ text, year, citation }, response) {
   const cited = `(?:\\[[\\d, ]+\\])*?\\[(?:\\d+, ?)*${citation}\\b`;
   const stated = new RegExp(
-    `(?<![\\d.,])${escaped(text)}(?![\\d%])([^\\[\\]|\\n]{0,40})${cited}`,
+    `(?<![\\d.,])(?:${escaped(text)}|${escaped(localText(text))})(?![\\d%])([^\\[\\]|\\n]{0,40})${cited}`,
     "g",
   );
   return (
@@ -258,7 +260,7 @@ function dot(
   isRevised,
 ) {
   const name = [
-    `${[subject, year].filter(Boolean).join(comma)}: ${figureText(/** @type {any} */ (figure))}`,
+    `${[subjectName(subject), year].filter(Boolean).join(comma)}: ${figureText(/** @type {any} */ (figure))}`,
     how,
     estimate && t("estimate"),
     edition && t("report of {year}", { year: edition }),
@@ -331,9 +333,10 @@ function pushApart(named, height) {
 /** Return the name of a line, with its last year where others go on and it fits. */
 function endName({ subject, points }, last, width) {
   const { year } = points.at(-1);
-  const dated = `${subject} (${year})`;
+  const name = subjectName(subject);
+  const dated = `${name} (${year})`;
   const isShort = year === last || labelWidth(dated, BOLD) > width;
-  return isShort ? subject : dated;
+  return isShort ? name : dated;
 }
 
 const lastYear = (series) =>
@@ -471,7 +474,8 @@ function drawBars({ series, unit, year: shared }, width) {
   // The fonts of a picture may be wider than those that were measured.
   const names = Math.min(
     width * MAX_NAME_SHARE,
-    2 * NAME_GAP + Math.max(...series.map(({ subject }) => labelWidth(subject))),
+    2 * NAME_GAP +
+      Math.max(...series.map(({ subject }) => labelWidth(subjectName(subject)))),
   );
   const values = [0, ...series.map(({ points }) => points[0].value)];
   const x = scale(
@@ -502,7 +506,12 @@ function drawBars({ series, unit, year: shared }, width) {
     const short = figure.text.length <= 12 ? figureText(figure) : amount(value, unit);
     const text = shared || !figure.year ? short : `${short} (${figure.year})`;
     bar.append(
-      label(names - NAME_GAP, y + 4, fitting(subject, names - 2 * NAME_GAP), "end"),
+      label(
+        names - NAME_GAP,
+        y + 4,
+        fitting(subjectName(subject), names - 2 * NAME_GAP),
+        "end",
+      ),
       label(Math.max(to, x(0)) + 6, y + 4, text, "start"),
     );
     return bar;

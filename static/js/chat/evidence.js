@@ -5,7 +5,13 @@
 import { store } from "./store.js";
 import { getJson } from "../common/api.js";
 import { byId, element, showFacts } from "../common/dom.js";
-import { isAttachment, ocrName, sourcePlace, sourceTitle } from "../common/format.js";
+import {
+  isAttachment,
+  ocrName,
+  sourcePlace,
+  sourceTitle,
+  valueLabel,
+} from "../common/format.js";
 import { decimal, foundBy } from "../common/measures.js";
 import { isPdf, passageNodes } from "../common/passage.js";
 import { publicationFacts } from "../common/publication.js";
@@ -18,7 +24,8 @@ const hasRoom = matchMedia("(min-width: 56.25rem)");
 let pending = null;
 
 const factsOf = (source) => ({
-  [t("Country")]: source.country_name,
+  [t("Country")]:
+    source.country_name && valueLabel("country_name", source.country_name),
   [t("Year")]: source.year,
   ...publicationFacts(source),
   [t("Section")]: source.section,

@@ -6,10 +6,10 @@ import { axisNote, chartsOf, draw, hasEndNames, isWide, marker } from "./charts.
 import { whenResized, wireKeys } from "./points.js";
 import { at, sendJson } from "../common/api.js";
 import { element, showItems, showText } from "../common/dom.js";
-import { sourceTitle, when } from "../common/format.js";
+import { sourceTitle, subjectName, when } from "../common/format.js";
 import { nameOf } from "../common/names.js";
 import { escaped } from "../common/passage.js";
-import { figureText, isMoney, shape } from "../common/shapes.js";
+import { figureText, isMoney, localText, shape } from "../common/shapes.js";
 import { comma, t } from "../common/words.js";
 import { addressOf } from "../explore/state.js";
 
@@ -34,12 +34,12 @@ const LINE_CHARACTERS = 110;
  * that is not on the axis.
  */
 export function titleOf({ indicator, kind, year, unit, series: [first, ...others] }) {
-  const title = `${others.length ? "" : `${first.subject}: `}${nameOf(indicator)}${kind === "bars" && year ? `, ${year}` : ""}`;
-  return !unit || unit === "%" || isMoney(unit) ? title : `${title} (${unit})`;
+  const title = `${others.length ? "" : `${subjectName(first.subject)}: `}${nameOf(indicator)}${kind === "bars" && year ? `, ${year}` : ""}`;
+  return !unit || unit === "%" || isMoney(unit) ? title : `${title} (${t(unit)})`;
 }
 
 const COLUMNS = [
-  { name: t("Subject"), of: ({ subject }) => subject },
+  { name: t("Subject"), of: ({ subject }) => subjectName(subject) },
   { name: t("Year"), of: ({ year }) => year ?? "" },
   {
     name: t("Figure"),
@@ -60,7 +60,7 @@ function rowOf(figure) {
     className: "citation",
     text: citation,
     "data-citation": citation,
-    "aria-label": `${t("Source {number}", { number: citation })}: ${subject}, ${year}`,
+    "aria-label": `${t("Source {number}", { number: citation })}: ${subjectName(subject)}, ${year}`,
   });
   const cells = COLUMNS.slice(0, -1).map((column) =>
     element("td", { text: String((column.text ?? column.of)(figure)) }),
@@ -176,13 +176,14 @@ function legendOf(chart) {
   if (kind !== "lines" || series.length < 2 || hasEndNames(chart, PICTURE_WIDTH))
     return [];
   return series.map(({ subject }, index) => {
-    const width = 34 + 7 * subject.length;
+    const name = subjectName(subject);
+    const width = 34 + 7 * name.length;
     if (x + width > PICTURE_WIDTH) [x, y] = [8, y + LINE_HEIGHT];
     const entry = shape(
       "g",
       { transform: `translate(${x + 6} ${y + 10})`, "data-bottom": y + LINE_HEIGHT },
       marker(index),
-      shape("text", { x: 12, y: 4, text: subject }),
+      shape("text", { x: 12, y: 4, text: name }),
     );
     x += width;
     return entry;
@@ -397,7 +398,7 @@ export const legendList = (series) =>
           { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" },
           marker(tone ?? index),
         ),
-        subject,
+        subjectName(subject),
       ),
     ),
   );
@@ -541,7 +542,7 @@ function valuesBefore(button, said, figures) {
   if (said && button.closest("li")?.textContent.includes(said)) return [escaped(said)];
   return figures
     .filter(({ citation }) => String(citation) === button.dataset.citation)
-    .map(({ text }) => escaped(text))
+    .flatMap(({ text }) => [escaped(text), escaped(localText(text))])
     .toSorted((one, other) => other.length - one.length);
 }
 

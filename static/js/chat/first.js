@@ -4,7 +4,7 @@
  */
 import { at, getJson, getReadiness, sendJson } from "../common/api.js";
 import { byId, element, showItems, showText } from "../common/dom.js";
-import { valueLabel, when } from "../common/format.js";
+import { subjectName, valueLabel, when } from "../common/format.js";
 import {
   amount,
   figureText,
@@ -32,10 +32,6 @@ const MAX_LISTED = 12;
 /** Characters of a value beside its bar. */
 const MAX_TEXT = 9;
 
-/** What the page's language calls the countries, by their names in the reports. */
-const labels = new Map();
-const labelOf = (country) => labels.get(country) ?? country;
-
 /** Return a question about an indicator of some countries. */
 export function questionOf(kind, name, countries, separator = ", ") {
   const names = { name, country: countries[0], last: countries.at(-1) };
@@ -54,7 +50,7 @@ export function localQuestion(kind, { name, local_name: local }, countries, name
     return [questionOf(kind, spoken(name, names), countries), "en"];
   const text = local[0].toUpperCase() + local.slice(1);
   const key = `local${kind[0].toUpperCase()}${kind.slice(1)}`;
-  return [questionOf(key, text, countries.map(labelOf), comma), ""];
+  return [questionOf(key, text, countries.map(subjectName), comma), ""];
 }
 
 const query = (name, fields) =>
@@ -103,7 +99,7 @@ function bars(rows) {
           x: NAME - 8,
           y: y + 16,
           "text-anchor": "end",
-          text: fitting(labelOf(subject), NAME - 8),
+          text: fitting(subjectName(subject), NAME - 8),
         }),
         shape("rect", {
           class: "bar series-0",
@@ -261,7 +257,7 @@ async function showMap(countries, fetched) {
   const map = await mapOf({ series }, t("Reports by country"), {
     countries,
     pointOf: (subject, { text }) => ({
-      name: `${labelOf(subject)}: ${text}`,
+      name: `${subjectName(subject)}: ${text}`,
       data: { "data-example": questionOf("overview", "", [subject]) },
     }),
     lacking: t("No report"),
@@ -342,7 +338,6 @@ export async function showFirst(facets) {
   if (!documents || shown.documents === documents) return;
   shown.documents = documents;
   const countries = (facets.country_name ?? []).filter(({ value }) => value);
-  for (const { value, label } of countries) labels.set(value, label);
   showText(byId("newest"), facets.newest ? newestLine(facets.newest) : "");
   const cards = showCards(facets, countries);
   const { connection } = /** @type {any} */ (navigator);

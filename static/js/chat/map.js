@@ -4,6 +4,7 @@
  */
 import { getJson } from "../common/api.js";
 import { element } from "../common/dom.js";
+import { subjectName } from "../common/format.js";
 import { figureText, readWorld, shape } from "../common/shapes.js";
 import { t } from "../common/words.js";
 
@@ -115,8 +116,8 @@ const readCountries = async () =>
  * Return the name of a country with a figure, and what a press of it opens.
  * @returns {{name: string, data: Record<string, any>}}
  */
-const ofSource = (subject, { text, year, citation }) => ({
-  name: `${subject}, ${year}: ${text}, ${t("source {number}", { number: citation })}`,
+const ofSource = (subject, { year, citation, ...figure }) => ({
+  name: `${subjectName(subject)}, ${year}: ${figureText(/** @type {any} */ (figure))}, ${t("source {number}", { number: citation })}`,
   data: { "data-citation": citation },
 });
 
@@ -129,7 +130,8 @@ const otherCountry = (rings, { subject, figure }, step) =>
     {},
     shape("title", {
       text:
-        [subject, figure.year].filter(Boolean).join(", ") + `: ${figureText(figure)}`,
+        [subjectName(subject), figure.year].filter(Boolean).join(", ") +
+        `: ${figureText(figure)}`,
     }),
     shape("path", { d: pathOf(rings), class: `land step-${step}` }),
   );

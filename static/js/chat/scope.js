@@ -4,7 +4,12 @@
  */
 import { getJson } from "../common/api.js";
 import { byId, element, focusNext, hasKeyboard, showText } from "../common/dom.js";
-import { scopeNames, scopeSize, valueLabel } from "../common/format.js";
+import {
+  keepCountryNames,
+  scopeNames,
+  scopeSize,
+  valueLabel,
+} from "../common/format.js";
 import { comma, t } from "../common/words.js";
 
 /** The fields of a filter, and the collections. */
@@ -253,6 +258,7 @@ async function load() {
         await getJson(`/api/facets?${query}`, signal)
       ).document_name;
     }
+    keepCountryNames(facets);
     showText(byId("scope-error"), scope.notice);
     scope.notice = "";
     scope.dispatchEvent(new CustomEvent("counted", { detail: facets }));

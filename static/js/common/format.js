@@ -4,7 +4,20 @@ import { comma, count, locale, t } from "./words.js";
 export const scopeSize = ({ documents, chunks }) =>
   [count(documents, "report"), count(chunks, "passage")].join(comma);
 
+/** What the page's language calls the countries, by their names in the reports. */
+const countryLabels = new Map();
+
+/** Keep the names of countries that facets of the library have. */
+export function keepCountryNames({ country_name: countries = [] }) {
+  for (const { value, label } of countries) countryLabels.set(value, label ?? value);
+  return countryLabels.size;
+}
+
+/** Return a country, or another subject of figures, in the page's language. */
+export const subjectName = (name) => countryLabels.get(name) ?? name;
+
 export function valueLabel(field, value) {
+  if (field === "country_name") return subjectName(String(value));
   if (field !== "type") return String(value);
   const words = String(value).replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,5 +1,6 @@
-/** What the page's language calls the indicators of the library. */
+/** What the page's language calls the indicators and countries of the library. */
 import { getJson } from "./api.js";
+import { keepCountryNames } from "./format.js";
 import { language } from "./words.js";
 
 const MAX_NAMES = "1000";
@@ -15,12 +16,20 @@ async function readNames() {
   );
 }
 
+/** A page without a scope to choose has not read the countries. */
+async function readCountries() {
+  const facets = await getJson("/api/facets?").catch(() => ({}));
+  return keepCountryNames(facets);
+}
+
 const none = new Map();
 const patience = () => new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, none));
 const names =
   language === "en"
     ? none
     : await Promise.race([readNames().catch(() => none), patience()]);
+if (language !== "en" && !keepCountryNames({}))
+  await Promise.race([readCountries(), patience()]);
 
 /** Return the local name of an indicator, else its name in the reports. */
 export function nameOf(indicator) {

@@ -1,5 +1,5 @@
 /** Shapes, short amounts and small lines: what the first screen draws. */
-import { comma, language, locale } from "./words.js";
+import { comma, language, locale, t } from "./words.js";
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 /** Of fewer years no line is drawn. */
@@ -56,7 +56,7 @@ export function amount(value, unit) {
 }
 
 /** Numbers of a report that other languages than English write otherwise. */
-const NUMBERS = /\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+/g;
+const NUMBERS = /(?<![\d.,])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?!\d|[.,]\d)/g;
 
 function localNumber(text) {
   const digits = text.split(".")[1]?.length ?? 0;
@@ -65,12 +65,19 @@ function localNumber(text) {
   });
 }
 
+/** Words behind a number that have a translation. */
+const COUNTED = /(?<=\d )(?:million|billion|trillion|times|years)\b/g;
+
+/** Return a figure of a report as the answers in the page's language write it. */
+export const localText = (text) =>
+  language === "en"
+    ? text
+    : text.replace(NUMBERS, localNumber).replace(COUNTED, (word) => t(word));
+
 /** Return the text of a figure as the page's language writes it. */
 export function figureText({ text, value, unit }) {
-  if (language === "en") return text;
-  return isMoney(unit) && /illion/.test(text)
-    ? amount(value, unit)
-    : text.replace(NUMBERS, localNumber);
+  const isLong = language !== "en" && isMoney(unit) && /illion/.test(text);
+  return isLong ? amount(value, unit) : localText(text);
 }
 
 export const scale = (low, high, from, to) => (value) =>

@@ -3,6 +3,7 @@ import { axisNote, COLOURS, draw, hasEndNames } from "../chat/charts.js";
 import { downloads, labelOf, legendList, titleOf } from "../chat/figures.js";
 import { whenResized, wireKeys } from "../chat/points.js";
 import { element } from "../common/dom.js";
+import { subjectName } from "../common/format.js";
 import { nameOf } from "../common/names.js";
 import { figureText } from "../common/shapes.js";
 import { comma, t } from "../common/words.js";
@@ -173,7 +174,13 @@ const cellOf = (figure) => {
   if (!figure) return element("td", { className: "none", text: "–" });
   const { subject, indicator, year, estimate, citation } = figure;
   const text = figureText(figure);
-  const name = [subject, nameOf(indicator), year, text, estimate && t("estimate")];
+  const name = [
+    subjectName(subject),
+    nameOf(indicator),
+    year,
+    text,
+    estimate && t("estimate"),
+  ];
   return element(
     "td",
     {},
@@ -228,7 +235,7 @@ function tableOf(figures) {
             element(
               "tr",
               {},
-              element("th", { scope: "row", text: subject, dir: "auto" }),
+              element("th", { scope: "row", text: subjectName(subject), dir: "auto" }),
               ...years.map((year) => cellOf(same.find((one) => one.year === year))),
             ),
           ),
