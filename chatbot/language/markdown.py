@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
+from .table_words import plain_rows
+
 if TYPE_CHECKING:
     from ..domain import Quotation
     from .words import Say
@@ -14,13 +16,15 @@ _MARKDOWN_SIGN = re.compile(
 
 
 def quotation_markdown(quotation: "Quotation") -> str:
-    """Return a quotation with its citation as Markdown, what answers in bold."""
+    """Return a quotation with its citation as Markdown, what answers in bold, and rows
+    of tables without heads that say nothing.
+    """
     text = " ".join(quotation.text.split())
     shown = _escaped(text)
     if quotation.answer and quotation.answer in text:
         before, answer, after = text.partition(quotation.answer)
         shown = f"{_escaped(before)}**{_escaped(answer)}**{_escaped(after)}"
-    return f"“{shown}” [{quotation.number}]"
+    return plain_rows(f"“{shown}” [{quotation.number}]")
 
 
 def quotation_item(quotation: "Quotation", say: "Say") -> str:

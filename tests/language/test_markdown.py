@@ -60,3 +60,11 @@ def test_what_answers_is_bold_whatever_signs_it_has() -> None:
         number=1, where="x", text="One. #two _is_ here.", answer="#two _is_ here."
     )
     assert quotation_markdown(quotation) == r"“One. **\#two \_is\_ here.**” [1]"
+
+
+def test_a_quoted_row_of_a_table_has_no_heads_that_say_nothing() -> None:
+    text = "Item: urban areas; Value: 98% Sex: Male; Value: 5"
+    quotation = Quotation(1, "Kenya 2024", text, answer="Item: urban areas; Value: 98%")
+    assert quotation_markdown(quotation) == (
+        "“**urban areas: 98%** Sex: Male; Value: 5” [1]"
+    )

@@ -27,7 +27,7 @@ def test_a_quoted_row_is_read_without_heads_that_say_nothing(
 
 
 def test_the_page_leaves_out_heads_that_the_word_list_has() -> None:
-    script = (STATIC / "js/chat/markdown.js").read_text("utf-8")
+    script = (STATIC / "js/common/passage.js").read_text("utf-8")
     lists = re.findall(r'^  "(\S+[|]\S+)",$', script, re.MULTILINE)
     rows, values = [text.lower().replace("s?", "").split("|") for text in lists]
     assert {role_of_head(head) for head in rows} == {"item", "indicator"}

@@ -16,6 +16,7 @@ from ...domain.registry import Registry
 from ...domain.scope import Range, Scope, Values
 from ...extras import with_extras
 from ...language.markdown import escape_markdown
+from ...language.table_words import plain_rows
 from ...search.scope import describe
 from .files import csv_text, disposition
 from .routes import JSON, services
@@ -199,7 +200,8 @@ def _as_markdown(record: Conversation, messages: list[Json]) -> bytes:
         if message["role"] == "user":
             parts += _heading_lines(record, message)
             continue
-        parts.append(message["content"] or ("" if record.kind == BRIEF else NO_ANSWER))
+        content = plain_rows(message["content"] or "")
+        parts.append(content or ("" if record.kind == BRIEF else NO_ANSWER))
         citations = (message["answer"] or {}).get("citations", [])
         sources = {one["number"]: _source_line(one) for one in citations}
         if record.kind == BRIEF:

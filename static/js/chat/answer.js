@@ -1,7 +1,7 @@
 /** One answer: fed by the events of its stream, then complete. */
 import { linkCitations, missingIn, sourceItem } from "./citations.js";
 import { wireCopy } from "./copy.js";
-import { markdownView, plainRows, withholdOpenBracket } from "./markdown.js";
+import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
 import { store } from "./store.js";
 import {
@@ -12,6 +12,7 @@ import {
   showText,
 } from "../common/dom.js";
 import { scopeLine, sourceName } from "../common/format.js";
+import { plainQuotes } from "../common/passage.js";
 import { count, t } from "../common/words.js";
 
 const SEARCHES = new Set(["search", "found", "compress", "figures"]);
@@ -280,7 +281,7 @@ export class AnswerView {
       .map((citation) => `[${citation.number}] ${sourceName(citation)}`)
       .join("\n");
     const markdownOf = () =>
-      [plainRows(response), sources].filter(Boolean).join("\n\n");
+      [plainQuotes(response), sources].filter(Boolean).join("\n\n");
     wireCopy(this.#find(".copy"), markdownOf, this.#find(".copy span"), async () =>
       (await import("./after.js")).richText(this.#find(".answer"), listedSources),
     );

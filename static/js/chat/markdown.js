@@ -5,6 +5,7 @@
 import DOMPurify from "../../vendor/dompurify-3.5.0.js";
 import { Marked } from "../../vendor/marked-18.2.1.js";
 import { element } from "../common/dom.js";
+import { plainQuotes } from "../common/passage.js";
 import { t } from "../common/words.js";
 
 const skip = () => undefined;
@@ -161,26 +162,6 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
   node.setAttribute("target", "_blank");
 });
 
-/**
- * Heads of columns that say nothing of a row, of those in language/tables.toml: of what
- * the row is, and of its value.
- */
-const [ROW_HEADS, VALUE_HEADS] = [
-  "Items?|Indicators?|Description|Category|Measure|Libellé|Rubrique|Désignation|Indicateur|Poste|Concepto|Partida|Rubro|Indicador|Descripción|Descrição|Rubrica|Designação|البند|البيان|المؤشر",
-  "Values?|Figure|Amount|Number|Quantity|Valeur|Montant|Nombre|Valor|Monto|Cantidad|Número|Montante|Quantidade|القيمة|قيمة|العدد|المبلغ",
-];
-const ROW = new RegExp(
-  `(?<=[“·;*] ?)(?:${ROW_HEADS}): ([^;·”\\n]+); (\\*\\*)?(?:${VALUE_HEADS}): `,
-  "gi",
-);
-
-/**
- * Show the quoted rows of a table of two columns as people write them: "Boreholes: 55"
- * instead of "Item: Boreholes; Value: 55".
- */
-export const plainRows = (text) =>
-  text.replace(ROW, (_, name, bold = "") => `${name}: ${bold}`);
-
 /** Leave out a citation or link that is still arriving: it would flicker. */
 export const withholdOpenBracket = (text) =>
   text.replace(/\[[^[\]\n]{0,120}$|\[[^[\]\n]{1,120}\]\([^()\s]*$/, "");
@@ -274,7 +255,7 @@ export function markdownView(container, decorate) {
   const shown = [];
   return (markdown) => {
     const blocks = parser
-      .lexer(plainRows(markdown))
+      .lexer(plainQuotes(markdown))
       .filter((block) => block.type !== "space");
     // An answer's headings come below the question's, and no level is left out.
     const above = [];

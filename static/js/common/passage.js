@@ -1,6 +1,6 @@
 /**
- * The text of passages. Only headings and bold text are formatted: evidence is shown
- * word for word.
+ * The text of passages. Only headings and bold text are formatted, and heads that say
+ * nothing are left out: evidence is shown word for word.
  */
 import { element } from "./dom.js";
 
@@ -15,6 +15,30 @@ function formatLine(line) {
     .split(/\*\*(.+?)\*\*/)
     .map((part, index) => (index % 2 ? element("strong", { text: part }) : part));
 }
+
+/**
+ * Heads of columns that say nothing of a row, of those in language/tables.toml: of what
+ * the row is, and of its value.
+ */
+const [ROW_HEADS, VALUE_HEADS] = [
+  "Items?|Indicators?|Description|Category|Measure|Libellé|Rubrique|Désignation|Indicateur|Poste|Concepto|Partida|Rubro|Indicador|Descripción|Descrição|Rubrica|Designação|البند|البيان|المؤشر",
+  "Values?|Figure|Amount|Number|Quantity|Valeur|Montant|Nombre|Valor|Monto|Cantidad|Número|Montante|Quantidade|القيمة|قيمة|العدد|المبلغ",
+];
+const ROW = `(?:${ROW_HEADS}): ([^;·”\\n]+); (\\*\\*)?(?:${VALUE_HEADS}): `;
+const QUOTED_ROW = new RegExp(`(?<=[“·;*] ?)${ROW}`, "gi");
+const PASSAGE_ROW = new RegExp(`(?<=^ *|[:;*] ?)${ROW}`, "gim");
+
+const withoutHeads = (text, pattern) =>
+  text.replace(pattern, (_, name, bold = "") => `${name}: ${bold}`);
+
+/**
+ * Show the quoted rows of a table of two columns as people write them: "Boreholes: 55"
+ * instead of "Item: Boreholes; Value: 55".
+ */
+export const plainQuotes = (markdown) => withoutHeads(markdown, QUOTED_ROW);
+
+/** Show the rows of such a table in the text of a passage in the same way. */
+export const plainRows = (text) => withoutHeads(text, PASSAGE_ROW);
 
 /** Return the items with a separator between them. */
 const between = (items, separator) =>
@@ -98,7 +122,8 @@ export function markedPassage(passage, said) {
  * Return the text around a passage with the passage marked, or the passage alone. White
  * space may differ.
  */
-export function passageNodes(passage, widerText, said) {
+export function passageNodes(passageText, wider, said) {
+  const [passage, widerText] = [passageText, wider ?? ""].map(plainRows);
   const words = passage.trim().split(/\s+/).map(escaped);
   const match =
     widerText && passage.trim() && new RegExp(words.join("\\s+")).exec(widerText);

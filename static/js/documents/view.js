@@ -13,7 +13,7 @@ import {
 import { sourcePlace, sourceTitle, when } from "../common/format.js";
 import { publicationFacts } from "../common/publication.js";
 import { originOf, scopeValue, statusOf } from "../common/states.js";
-import { formatText } from "../common/passage.js";
+import { formatText, plainRows } from "../common/passage.js";
 import { comma, count, t, translated } from "../common/words.js";
 
 const LIMIT = 20;
@@ -135,7 +135,11 @@ export class DocumentView {
             className: "eyebrow",
             text: sourcePlace(chunk) || t("Passage"),
           }),
-          element("div", { className: "passage-text" }, ...formatText(chunk.text)),
+          element(
+            "div",
+            { className: "passage-text" },
+            ...formatText(plainRows(chunk.text)),
+          ),
         ),
       );
       list.append(...items);

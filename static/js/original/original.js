@@ -4,7 +4,13 @@
 import { at, getJson } from "../common/api.js";
 import { byId, element, showText, wireDialog } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
-import { formatText, isPdf, markedPassage, splitAtCited } from "../common/passage.js";
+import {
+  formatText,
+  isPdf,
+  markedPassage,
+  plainRows,
+  splitAtCited,
+} from "../common/passage.js";
 import { comma, t } from "../common/words.js";
 
 const STEP = 40;
@@ -56,7 +62,8 @@ class ReportText {
   }
 
   #nodes(parts) {
-    return parts.flatMap(({ section, text, chunk_id: id }) => {
+    return parts.flatMap(({ section, text: written, chunk_id: id }) => {
+      const text = plainRows(written);
       const isNew = section && section !== this.#section;
       this.#section = section;
       const nodes =
