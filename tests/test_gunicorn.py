@@ -42,7 +42,13 @@ CORES = (
             "[::1]:8000",
             marks=pytest.mark.nightly,
         ),
-        ({"HOST": "[::]", "WEB_CONCURRENCY": "3"}, ["--workers", "5"], 5, "[::]:8000"),
+        pytest.param(
+            {"HOST": "[::]", "WEB_CONCURRENCY": "3"},
+            ["--workers", "5"],
+            5,
+            "[::]:8000",
+            marks=pytest.mark.nightly,
+        ),
     ],
     ids=["a worker for each core", "as set", "as an argument says"],
 )

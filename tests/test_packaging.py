@@ -156,6 +156,7 @@ def test_an_installed_wheel_serves_from_an_empty_folder(
     assert (tmp_path / "data").is_dir()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("module", ["faiss", "onnxruntime"])
 def test_without_the_extra_local_or_mongodb_the_start_says_what_to_install(
     module: str, wheel: Path, tmp_path: Path

@@ -150,6 +150,7 @@ def test_an_administrator_creates_and_revokes_a_key(
     expect(page.locator("#findings")).to_contain_text("ACCESS is read")
 
 
+@pytest.mark.nightly
 def test_a_name_that_is_there_is_asked_about(
     context: BrowserContext, app: Flask, port: int, tmp_path: Path
 ) -> None:

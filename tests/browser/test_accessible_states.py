@@ -157,6 +157,7 @@ def test_nothing_is_wrong_where_figures_are_shown(
     assert faults_of(launched, figure_views, address, theme, size) == {}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("theme", "size"), KINDS)
 def test_nothing_is_wrong_where_something_went_wrong(
     launched: Browser, address: str, theme: str, size: str

@@ -60,6 +60,7 @@ class TestTooLong:
         finished(browser, browser.locator(".turn").last)
         assert [asked["query"] for asked in chat.asked] == [ASKED]
 
+    @pytest.mark.nightly
     def test_characters_are_counted_as_the_server_does(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
@@ -72,6 +73,7 @@ class TestTooLong:
         assert [asked["query"] for asked in chat.asked] == [question.strip()]
 
 
+@pytest.mark.nightly
 def test_a_term_is_explained_where_an_answer_first_names_it(
     browser: Page, chat: ScriptedChat
 ) -> None:
@@ -147,6 +149,7 @@ class TestLongQuestion:
         finished(browser, turn)
         expect(turn.locator(".not-found-label")).to_be_hidden()
 
+    @pytest.mark.nightly
     def test_the_page_moves_at_once_for_who_wants_no_motion(
         self, browser: Page
     ) -> None:
@@ -240,6 +243,7 @@ def test_an_answer_that_is_none_is_called_what_it_is(
         assert browser.locator("#announcer").inner_text().startswith(f"{label}.")
 
 
+@pytest.mark.nightly
 def test_marks_in_a_wide_table_do_not_widen_the_page(
     browser: Page, chat: ScriptedChat
 ) -> None:
@@ -360,6 +364,7 @@ class TestScopeFromEarlier:
         expect(browser.locator("#earlier-scope")).to_be_hidden()
         assert browser.evaluate("document.documentElement.scrollWidth") == size[0]
 
+    @pytest.mark.nightly
     def test_it_is_shown_under_the_answer_and_taken_away_by_keyboard(
         self, browser: Page, chat: ScriptedChat
     ) -> None:

@@ -33,6 +33,7 @@ def item(page: Page, title: str) -> Locator:
     return page.locator(".turn").filter(has=page.get_by_role("heading", name=title))
 
 
+@pytest.mark.nightly
 def test_what_is_pinned_becomes_one_document(answered: Page) -> None:
     page = answered
     page.locator(".turn").first.locator(".more-actions > summary").click()

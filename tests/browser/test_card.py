@@ -173,6 +173,7 @@ def test_examples_are_asked_in_the_language_of_the_page(
     page.context.clear_cookies()
 
 
+@pytest.mark.nightly
 def test_the_same_question_is_asked_of_each_document_of_a_scope(
     page: Page, app: Flask
 ) -> None:

@@ -322,6 +322,7 @@ def test_documents_are_added_found_changed_and_deleted(
     assert problems == []
 
 
+@pytest.mark.nightly
 def test_an_ingestion_can_be_cancelled(library: Opened) -> None:
     browser, problems = library
     before = total(browser)
@@ -349,6 +350,7 @@ def test_an_ingestion_can_be_cancelled(library: Opened) -> None:
     assert problems == []
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_read_is_refused_in_the_page(library: Opened) -> None:
     """At once, with the reason; the others go on, and a wrong field is shown where it
     stands.
@@ -378,6 +380,7 @@ def test_what_cannot_be_read_is_refused_in_the_page(library: Opened) -> None:
     remove(browser, TITLE)
 
 
+@pytest.mark.nightly
 def test_a_filter_narrows_the_list_and_stays(library: Opened) -> None:
     browser, problems = library
     browser.get_by_role("search").get_by_label("Country").select_option("Kenya")

@@ -20,6 +20,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
+@pytest.mark.nightly
 def test_a_thumb_with_a_reason_and_the_operators_page(
     launched: Browser, address: str
 ) -> None:

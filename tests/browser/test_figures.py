@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.test_steps import ask, finished
@@ -93,6 +94,7 @@ def test_lines_over_the_years_with_their_gaps_and_revisions(
     )
 
 
+@pytest.mark.nightly
 def test_money_is_drawn_with_its_sign_and_one_country_alone_is_named(
     browser: Page, chat: ScriptedChat
 ) -> None:
@@ -141,6 +143,7 @@ def test_bars_of_one_year_and_nothing_of_what_no_source_bears(
         expect(show(browser, chat, figures, supported=supported)).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(
     browser: Page, chat: ScriptedChat
 ) -> None:
@@ -189,6 +192,7 @@ def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(
     expect(browser.locator("#evidence-number")).to_have_text("Source 2")
 
 
+@pytest.mark.nightly
 def test_many_lines_have_their_names_with_signs_at_their_ends_and_no_legend(
     browser: Page, chat: ScriptedChat
 ) -> None:
@@ -263,6 +267,7 @@ def test_names_and_numbers_are_those_of_the_language_of_the_page(
         expect(bold).to_have_text(["6,8%", "4,5%"])
 
 
+@pytest.mark.nightly
 def test_sentences_that_say_a_table_again_are_folded(
     browser: Page, chat: ScriptedChat
 ) -> None:
@@ -318,6 +323,7 @@ def test_the_keyboard_goes_from_point_to_point_and_opens_the_passage(
     expect(points.last).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_the_table_is_sorted_and_all_of_it_can_be_kept(
     browser: Page, chat: ScriptedChat, tmp_path: Path
 ) -> None:

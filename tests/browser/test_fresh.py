@@ -132,6 +132,7 @@ def test_what_a_question_names_is_shown_while_it_is_written_and_can_be_taken_awa
     assert problems == []
 
 
+@pytest.mark.nightly
 def test_what_was_declined_of_a_draft_is_not_declined_of_the_next(
     page: tuple[Page, list[str]], address: str
 ) -> None:
@@ -158,6 +159,7 @@ def test_what_was_declined_of_a_draft_is_not_declined_of_the_next(
     assert problems == []
 
 
+@pytest.mark.nightly
 def test_without_the_scope_of_the_question_what_was_chosen_for_it_stays(
     page: tuple[Page, list[str]], address: str
 ) -> None:

@@ -51,6 +51,7 @@ def is_all_in(page: Page, language: str) -> bool:
     return english.isdisjoint(page.evaluate(VISIBLE))
 
 
+@pytest.mark.nightly
 def test_spanish_by_the_browser_and_french_by_the_switch(
     page: Page, address: str
 ) -> None:

@@ -183,6 +183,7 @@ def test_a_question_asked_offline_is_asked_when_the_connection_returns(
         expect(composer(browser)).to_have_value("")
 
 
+@pytest.mark.nightly
 def test_a_passage_of_a_deleted_report_is_said_to_be_gone(
     launched: Browser, address: str
 ) -> None:
@@ -216,6 +217,7 @@ def test_a_reload_in_mid_answer_goes_on_with_it(
     assert server.calls(CHAT) == calls
 
 
+@pytest.mark.nightly
 def test_enter_says_why_nothing_happens_and_esc_stops_it_everywhere(
     browser: Page, server: FakeOpenAI
 ) -> None:
@@ -308,6 +310,7 @@ def test_conversations_are_found_renamed_deleted_and_taken_back(browser: Page) -
     expect(browser.locator("#conversations")).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_a_link_is_read_elsewhere_until_it_is_revoked(
     browser: Page, launched: Browser
 ) -> None:
@@ -340,6 +343,7 @@ def test_a_link_is_read_elsewhere_until_it_is_revoked(
         ).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_on_a_phone_back_closes_what_is_open_first(browser: Page) -> None:
     browser.set_viewport_size(PHONE)
     ask(browser, GROWTH)
@@ -366,6 +370,7 @@ def test_on_a_phone_back_closes_what_is_open_first(browser: Page) -> None:
     expect(browser.get_by_role("heading", name=NEW)).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_conversation_of_300_turns_opens_at_once(
     browser: Page, app: Flask, address: str
 ) -> None:
@@ -411,6 +416,7 @@ def held(page: Page, pattern: str) -> Callable[[], None]:
     return release
 
 
+@pytest.mark.nightly
 def test_another_button_ends_the_editing_and_replaces_nothing(browser: Page) -> None:
     ask(browser, GROWTH)
     ask(browser, RATE, 2)
@@ -427,6 +433,7 @@ def test_another_button_ends_the_editing_and_replaces_nothing(browser: Page) -> 
     questions(browser, GROWTH, RATE, CAPITAL)
 
 
+@pytest.mark.nightly
 def test_a_question_waits_for_the_conversation_that_is_opened(browser: Page) -> None:
     """Below what was said before, once, with what was attached meanwhile."""
     ask(browser, GROWTH)
@@ -445,6 +452,7 @@ def test_a_question_waits_for_the_conversation_that_is_opened(browser: Page) -> 
     )
 
 
+@pytest.mark.nightly
 def test_what_is_sent_is_what_was_written_where_it_was_written(browser: Page) -> None:
     """Whoever goes elsewhere while a file is looked at sends nothing there, and finds
     the draft again.

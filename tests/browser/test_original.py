@@ -84,6 +84,7 @@ def test_a_pdf_opens_at_its_page_with_the_passage_marked(
     assert problems == []
 
 
+@pytest.mark.nightly
 def test_any_other_opens_as_the_text_that_was_read(
     page: tuple[Page, list[str]],
 ) -> None:

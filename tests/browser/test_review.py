@@ -140,6 +140,7 @@ def test_doubts_are_named_with_their_words_and_answered(page: Page, app: Flask) 
     expect(page.locator("#review-total")).to_have_text("4 documents, 4 in doubt")
 
 
+@pytest.mark.nightly
 def test_a_value_is_set_for_all_selected_by_keyboard_alone(
     page: Page, app: Flask
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_value_is_set_for_all_selected_by_keyboard_alone(
     assert set(years(app).values()) == {2024}
 
 
+@pytest.mark.nightly
 def test_a_wrong_value_is_marked_and_nothing_is_saved(page: Page, app: Flask) -> None:
     upload(page, reports(2))
     cell(page, "village-00.md", "year").fill("2010")
@@ -182,6 +184,7 @@ def test_a_wrong_value_is_marked_and_nothing_is_saved(page: Page, app: Flask) ->
     assert set(years(app).values()) == {2001}
 
 
+@pytest.mark.nightly
 def test_a_report_deleted_meanwhile_does_not_keep_the_others_from_their_undo(
     page: Page, app: Flask
 ) -> None:
@@ -209,6 +212,7 @@ LOOKS: list[tuple[int, Literal["light", "dark"], str]] = [
 """Widths, themes and languages."""
 
 
+@pytest.mark.nightly
 def test_the_review_of_selected_documents_at_every_width(page: Page) -> None:
     upload(page, [*reports(2), file("a.md", f"# A\n\n{UNSURE.format(name='A')}\n")])
     asked: list[str] = []
@@ -237,6 +241,7 @@ def test_the_review_of_selected_documents_at_every_width(page: Page) -> None:
         assert outside == [], (width, theme, language)
 
 
+@pytest.mark.nightly
 def test_nothing_is_wrong_with_the_review_for_a_screen_reader(
     page: Page, launched: Browser
 ) -> None:
@@ -286,6 +291,7 @@ def test_files_that_are_there_already_are_left_out_before_anything_is_sent(
     expect(page.locator("#rows tr")).to_have_count(3, timeout=SLOW)
 
 
+@pytest.mark.nightly
 def test_without_a_secure_context_files_are_added_as_ever(page: Page) -> None:
     page.add_init_script("delete Crypto.prototype.subtle")
     page.reload()
@@ -296,6 +302,7 @@ def test_without_a_secure_context_files_are_added_as_ever(page: Page) -> None:
     expect(page.locator("#staged-title")).to_have_text("2 documents to add")
 
 
+@pytest.mark.nightly
 def test_the_review_reads_on_behind_the_first_page(page: Page, app: Flask) -> None:
     files = [(one["name"], one["buffer"].decode()) for one in reports(53)]
     added(app.test_client(), *files)

@@ -102,6 +102,7 @@ def test_what_there_is_makes_the_examples_and_chooses_the_scope(page: Page) -> N
     expect(chips).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_link_with_an_unknown_scope_opens_with_the_choices(
     page: Page, address: str
 ) -> None:
@@ -223,6 +224,7 @@ def test_a_phone_loads_the_map_when_it_comes_into_view(
         assert problems == []
 
 
+@pytest.mark.nightly
 def test_one_of_several_collections(launched: Browser, tmp_path: Path) -> None:
     made = create_app(small_settings(tmp_path, collections=KNOWLEDGE))
     for collection, country in (("papers", "Kenya"), ("news", "Mali")):
@@ -277,6 +279,7 @@ def test_colours_are_chosen_and_kept(page: Page) -> None:
     assert page.evaluate(paper) == light
 
 
+@pytest.mark.nightly
 def test_paper_has_the_answer_and_nothing_to_press(page: Page) -> None:
     page.locator("#question").fill("How much does Mali grow?")
     page.keyboard.press("Enter")

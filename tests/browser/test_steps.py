@@ -5,6 +5,7 @@ page over a scripted server.
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.fakes.scripted_chat import (
@@ -118,6 +119,7 @@ class TestMode:
         browser.reload()
         expect(browser.get_by_label("Answer mode")).to_have_value("deep")
 
+    @pytest.mark.nightly
     def test_one_that_needs_a_model_is_shown_with_the_reason(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
@@ -137,6 +139,7 @@ class TestMode:
             False,
         ]
 
+    @pytest.mark.nightly
     def test_a_retry_answers_in_the_mode_it_was_asked_in(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
@@ -202,6 +205,7 @@ class TestSteps:
         expect(beside).to_contain_text(f"{QUESTION} – 2 sources")
         expect(summary).to_have_text("2 of 3 sub-questions searched")
 
+    @pytest.mark.nightly
     def test_a_search_belongs_to_its_own_question(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
@@ -271,6 +275,7 @@ class TestSteps:
             re.compile("Source 1 Kenya")
         )
 
+    @pytest.mark.nightly
     def test_the_persons_own_choice_wins(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
@@ -305,6 +310,7 @@ class TestSteps:
         finished(browser, turn)
         expect(turn.locator(".step-source")).to_be_focused()
 
+    @pytest.mark.nightly
     def test_progress_is_said_without_moving_the_focus(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
@@ -331,6 +337,7 @@ class TestSteps:
             re.compile(r"^Answer with 0 sources\. Stopped early.*people")
         )
 
+    @pytest.mark.nightly
     def test_nothing_moves_for_who_wants_that(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
@@ -346,6 +353,7 @@ class TestSteps:
         browser.emulate_media(reduced_motion="no-preference")
         assert browser.evaluate(moving) == "breathe"
 
+    @pytest.mark.nightly
     def test_a_quick_answer_has_none(self, browser: Page, chat: ScriptedChat) -> None:
         turn = ask(browser, mode="direct")
         steps = [
@@ -419,6 +427,7 @@ class TestSteps:
 
 
 class TestLedger:
+    @pytest.mark.nightly
     def test_what_each_stage_took(self, browser: Page, chat: ScriptedChat) -> None:
         turn = ask(browser)
         chat.say(
@@ -463,6 +472,7 @@ class TestLedger:
             "in, 1,204 out."
         )
 
+    @pytest.mark.nightly
     def test_without_a_model_there_is_only_time(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
@@ -506,6 +516,7 @@ class TestAnswer:
         assert download.value.path().read_text(encoding="utf-8") == REPORT
         expect(turn.get_by_role("heading", name="Sources")).to_have_count(1)
 
+    @pytest.mark.nightly
     def test_an_answer_is_copied_as_text_and_with_its_form(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
@@ -542,6 +553,7 @@ class TestAnswer:
             assert part in html
         assert "<button" not in html
 
+    @pytest.mark.nightly
     def test_a_report_is_named_by_its_first_heading(self, browser: Page) -> None:
         names = {
             "Before it.\n\n## *Hunger* in\tKenya ##  \n\nMany.": "Hunger in Kenya.md",
@@ -558,6 +570,7 @@ class TestAnswer:
             text: browser.evaluate(name, [text, QUESTION]) for text in names
         } == names
 
+    @pytest.mark.nightly
     def test_a_table_scrolls_in_its_box_on_a_phone(
         self, browser: Page, chat: ScriptedChat
     ) -> None:

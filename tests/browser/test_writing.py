@@ -5,6 +5,7 @@ selected and said, what comes next.
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_steps import ask, finished
@@ -63,6 +64,7 @@ def test_a_number_shows_its_passage_to_pointer_and_keyboard(
     expect(peek).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_numbers_stay_when_the_answer_ends(browser: Page, chat: ScriptedChat) -> None:
     """They are in order of first appearance from the first word on."""
     turn = ask(browser, mode="direct")
@@ -75,6 +77,7 @@ def test_numbers_stay_when_the_answer_ends(browser: Page, chat: ScriptedChat) ->
     finished(browser, turn)
 
 
+@pytest.mark.nightly
 def test_selected_text_survives_the_next_words(
     browser: Page, chat: ScriptedChat
 ) -> None:
@@ -87,6 +90,7 @@ def test_selected_text_survives_the_next_words(
     assert browser.evaluate("getSelection().toString()") == "people"
 
 
+@pytest.mark.nightly
 def test_sentences_are_said_as_they_come_and_once(
     browser: Page, chat: ScriptedChat
 ) -> None:
@@ -103,6 +107,7 @@ def test_sentences_are_said_as_they_come_and_once(
     expect(announcer).to_have_text("They are young 1. Answer with 1 source.")
 
 
+@pytest.mark.nightly
 def test_how_it_came_about_is_a_picture(browser: Page, chat: ScriptedChat) -> None:
     hits = [
         {**hit(1), "score": 0.82},
@@ -150,6 +155,7 @@ def test_how_it_came_about_is_a_picture(browser: Page, chat: ScriptedChat) -> No
     expect(shown.locator("pre")).to_contain_text("$vectorSearch")
 
 
+@pytest.mark.nightly
 def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
     chat.further = [
         "What does the report of 2021 say about growth in Kenya?",

@@ -91,8 +91,9 @@ def test_ten_strangers_with_the_worst_pdf_leave_others_their_questions(
     assert max(took) < 3.0, took
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    "operators", [b"q " * 5_000_000, b"0 0 m 1 1 l S " * 2_000_000], ids=["q", "lines"]
+    "operators", [b"0 0 m 1 1 l S " * 2_000_000, b"q " * 5_000_000], ids=["lines", "q"]
 )
 def test_a_small_pdf_with_millions_of_operators_is_refused(
     server: Server, operators: bytes

@@ -136,6 +136,7 @@ def test_the_page_marks_these_sentences_and_no_other(
     assert problems == []
 
 
+@pytest.mark.nightly
 def test_a_supported_answer_has_no_mark_and_one_cut_short_says_so(
     page: tuple[Page, list[str]], server: FakeOpenAI, port: int
 ) -> None:
@@ -155,6 +156,7 @@ def test_a_supported_answer_has_no_mark_and_one_cut_short_says_so(
     assert problems == []
 
 
+@pytest.mark.nightly
 def test_the_second_of_two_like_sentences_is_found(
     page: tuple[Page, list[str]], server: FakeOpenAI, port: int
 ) -> None:

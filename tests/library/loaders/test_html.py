@@ -330,6 +330,7 @@ def test_what_chromium_shows_is_read(style: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "sheet",
     [
