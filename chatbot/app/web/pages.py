@@ -31,6 +31,7 @@ from ...domain.errors import DatabaseError, NotFoundError
 from ...domain.scope import Scope
 from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
 from ...library.loaders import ARCHIVE, suffixes
+from ...questions.reading import COUNTRY
 from .access import library
 from .callers import caller, may_read
 from .cookies import with_owner
@@ -172,6 +173,7 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         embedded=embedded,
         counts_library=is_counted,
         has_reports=is_counted and _has_reports(),
+        has_map=is_counted and _has_countries(),
         modes=[
             choice(name)
             for name in dict.fromkeys([*CHOICES["modes"], *usable])
@@ -198,6 +200,23 @@ def _has_reports() -> bool:
     except DatabaseError:
         return False
     return holdings.ready > 0
+
+
+def _has_countries() -> bool:
+    """Return whether the caller finds reports on several countries, which the first
+    screen shows on a map.
+    """
+    first = None
+    try:
+        records = library().reader.documents.index().inside(Scope())
+    except DatabaseError:
+        return False
+    for record in records:
+        country = record.metadata.get(COUNTRY)
+        first = first or country
+        if country and country != first:
+            return True
+    return False
 
 
 @pages.get("/documents", about=PAGE)

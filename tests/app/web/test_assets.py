@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 
 from chatbot.app.web.pages import asset_bytes, version_of_files
 from chatbot.config import STATIC
+from tests.app.web.knowledge import added
 
 
 def test_what_the_page_names_is_kept_for_good(client: FlaskClient) -> None:
@@ -22,6 +23,17 @@ def test_what_the_page_names_is_kept_for_good(client: FlaskClient) -> None:
                 response.headers["Cache-Control"]
                 == "public, max-age=31536000, immutable"
             )
+
+
+def test_the_outlines_of_the_map_are_fetched_early_where_one_is_drawn(
+    client: FlaskClient,
+) -> None:
+    assert "world.json" not in client.get("/").get_data(as_text=True)
+    for country in ("Kenya", "Mali"):
+        file = (f"{country.lower()}.md", f"# {country} 2024\n\nIt rained.\n")
+        added(client, file, country_name=country, year="2024")
+        page = client.get("/").get_data(as_text=True)
+        assert ("world.json" in page) == (country == "Mali")
 
 
 def test_a_file_of_another_version_is_asked_for_again(client: FlaskClient) -> None:
