@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ...domain import Answer
-from ...domain.chat import Citation, Degraded, Trace
+from ...domain.chat import FIGURE_YEAR, Citation, Degraded, ScopeSummary, Trace
 from ...domain.documents import SECTION_SEPARATOR
 from ...domain.figures import GlossaryEntry
 from ...language.markdown import escape_markdown
 from ...language.words import Say
 from ...models.caches import AnswerCache
+from ...search.scope import summarise
 from ..answer import assemble, closest_passages
 from ..answer_card import asked_card
 from ..asked_figures import AskedNames
@@ -141,15 +142,39 @@ def with_preamble(turn: Turn, answer: Answer) -> Answer:
     """Return the answer with what was said above it, and the scope that is offered."""
     preamble = turn.events.preamble
     marks = tuple(mark.moved(len(preamble)) for mark in answer.marks)
-    scope = turn.events.with_origins(answer.scope)
     trace = replace(answer.trace, understood=turn.subjects, stages=tuple(turn.timings))
     return replace(
         answer,
         response=preamble + answer.response,
         marks=marks,
-        scope=scope,
+        scope=used_scope(turn, answer),
         suggested_scope=turn.suggested_scope,
         trace=trace,
+    )
+
+
+def used_scope(turn: Turn, answer: Answer) -> ScopeSummary:
+    """Return the scope of an answer and where it is from, without what was taken from
+    earlier and holds none of its passages: all of them are of reports beside it.
+    """
+    scope = turn.events.with_origins(answer.scope)
+    used = scope.scope
+    earlier = scope.from_earlier
+    for name, condition in earlier.conditions:
+        values = {one.hit.chunk.metadata.get(name) for one in answer.citations}
+        stated = values - {None}
+        if name == FIGURE_YEAR or not values or any(map(condition.matches, stated)):
+            continue
+        used = used.without(name)
+        earlier = earlier.without(name)
+    if earlier == scope.from_earlier:
+        return scope
+    summary = summarise(turn.catalog, used)
+    return replace(
+        summary,
+        page=scope.page,
+        from_question=scope.from_question,
+        from_earlier=earlier,
     )
 
 
