@@ -225,6 +225,30 @@ def test_many_lines_have_their_names_with_signs_at_their_ends_and_no_legend(
     expect(box.locator(".legend")).to_be_visible()
 
 
+def test_long_rows_of_citations_and_lists_of_sources_are_folded(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    turn = ask(browser)
+    numbers = range(1, 21)
+    marks = "".join(f"[{number}]" for number in numbers)
+    stated = [figure("Kenya", 2004 + number, 1.0 + number) for number in numbers]
+    sources = [source(number) for number in numbers]
+    name, answer = done(f"Total of 20 rows: 7 {marks}. One [1].", *sources)
+    chat.say((name, {**answer, "figures": stated}))
+    finished(browser, turn)
+    for box, shown in ((".answer-body .citation", 4), (".sources .source", 8)):
+        assert turn.locator(box).filter(visible=True).count() == shown
+    row, rest = turn.locator(".more-citations").all()
+    expect(row).to_have_text("17 more")
+    expect(rest).to_have_text("12 more")
+    rest.click()
+    expect(turn.locator(".source").nth(8)).to_be_focused()
+    row.click()
+    expect(turn.locator(".answer-body .citation").nth(3)).to_be_focused()
+    assert turn.locator(".answer-body .citation").filter(visible=True).count() == 21
+    expect(turn.locator(".more-citations")).to_have_count(0)
+
+
 @contextmanager
 def in_french(page: Page) -> Iterator[None]:
     """Show the page in French, with French names of countries."""

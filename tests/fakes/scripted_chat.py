@@ -16,7 +16,7 @@ from chatbot.app.web.middleware import SECURITY_HEADERS
 from chatbot.app.web.monitoring import NoObserver
 from chatbot.app.web.pages import assets, pages
 from chatbot.config.settings import Settings
-from chatbot.domain.documents import MEGABYTE, Holdings
+from chatbot.domain.documents import MEGABYTE, DocumentRecord, Holdings
 from chatbot.domain.scope import Scope
 from tests.app.web.live import served
 from tests.fakes.nx_server import wait_until
@@ -75,6 +75,9 @@ class NoDocuments:
 
     def index(self) -> "NoDocuments":
         return self
+
+    def inside(self, scope: Scope) -> list[DocumentRecord]:
+        return []
 
     def holdings(self, scope: Scope) -> Holdings:
         return Holdings()

@@ -136,7 +136,9 @@ export const markdownFile = (markdown, question) => ({
  */
 export function richText(answer, sources) {
   const copy = answer.querySelector(".answer-body").cloneNode(true);
-  for (const node of copy.querySelectorAll(".copy-code, .visually-hidden"))
+  for (const node of copy.querySelectorAll(
+    ".copy-code, .visually-hidden, .more-citations",
+  ))
     node.remove();
   for (const node of copy.querySelectorAll(".citation")) {
     const number = element("sup", { text: `[${node.textContent}]` });

@@ -1,5 +1,5 @@
 /** One answer: fed by the events of its stream, then complete. */
-import { linkCitations, missingIn, sourceItem } from "./citations.js";
+import { linkCitations, missingIn, sourceItem, sourceItems } from "./citations.js";
 import { wireCopy } from "./copy.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
@@ -265,9 +265,7 @@ export class AnswerView {
     showText(this.#find(".not-found-label"), answered ? "" : unansweredLabel(answer));
     this.#find(".answer-footer").hidden = false;
     this.#find(".sources-title").hidden = listedSources.length === 0;
-    this.#find(".sources").replaceChildren(
-      ...listedSources.map((citation) => sourceItem(citation)),
-    );
+    this.#find(".sources").replaceChildren(...sourceItems(listedSources));
     this.#find(".scope-line").textContent = scope
       ? scopeLine(scope, this.#turn.filters, this.#turn.attachments)
       : "";

@@ -3,6 +3,7 @@
  * was chosen, how it went, and who published it. It shows what the server says that the
  * answer states (`answer.card`), and nothing else.
  */
+import { foldCitations } from "./citations.js";
 import { emphasise, exploreLink, showFigures } from "./figures.js";
 import { element } from "../common/dom.js";
 import { isAttachment, sourceTitle, subjectName, when } from "../common/format.js";
@@ -238,4 +239,5 @@ export function showCard(root, answer, isAbove) {
   if (answer.card?.kind !== "value") showFigures(charts, answer);
   emphasise(body, answer.figures ?? []);
   foldSaidAgain(body);
+  foldCitations(body);
 }

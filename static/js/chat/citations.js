@@ -73,6 +73,66 @@ export const sourceItem = (citation, shown = citation.number) =>
     ),
   );
 
+/** Of a longer row or list only the first are shown until the others are asked for. */
+const [MAX_ROW, SHOWN_IN_ROW, MAX_LISTED, SHOWN_LISTED] = [6, 3, 12, 8];
+
+/** Return a button that shows what is hidden, and gives its first the focus. */
+function showMore(hidden) {
+  const more = element("button", {
+    type: "button",
+    className: "more-citations",
+    text: t("{number} more", { number: hidden.length }),
+  });
+  more.addEventListener("click", () => {
+    for (const node of hidden) node.hidden = false;
+    const [first] = hidden;
+    (first.querySelector("button") ?? first).focus({ preventScroll: true });
+    (more.closest("li.more") ?? more).remove();
+  });
+  return more;
+}
+
+/** Return the sources of an answer as items of its list. */
+export function sourceItems(citations) {
+  const items = citations.map((citation) => sourceItem(citation));
+  if (items.length <= MAX_LISTED) return items;
+  const hidden = items.slice(SHOWN_LISTED);
+  for (const item of hidden) item.hidden = true;
+  return [...items, element("li", { className: "more" }, showMore(hidden))];
+}
+
+/** Return the citations that follow each other behind one, with nothing between. */
+function rowFrom(first) {
+  const row = [first];
+  for (
+    let next = first.nextSibling;
+    next &&
+    (next instanceof Element ? next.matches(".citation, .joined") : !next.data.trim());
+    next = next.nextSibling
+  )
+    if (next instanceof Element) row.push(next);
+  return row;
+}
+
+/** Fold the long rows of citations behind a sum. */
+export function foldCitations(body) {
+  const seen = new Set();
+  for (const first of body.querySelectorAll(".citation")) {
+    if (seen.has(first)) continue;
+    const row = rowFrom(first);
+    for (const node of row) {
+      seen.add(node);
+      seen.add(node.querySelector(".citation"));
+    }
+    if (row.length <= MAX_ROW) continue;
+    const hidden = row
+      .slice(SHOWN_IN_ROW)
+      .map((node) => node.querySelector(".citation") ?? node);
+    for (const node of hidden) node.hidden = true;
+    row[SHOWN_IN_ROW - 1].after(showMore(hidden));
+  }
+}
+
 export const missingParts = ({ figures, quotations, names = [] }) =>
   [...figures, ...names, ...quotations.map((text) => `“${text}”`)].join(comma);
 

@@ -46,13 +46,16 @@ function nearestYear(question, answer) {
  */
 async function otherCountries(question, answer) {
   const named = missingCountry(question, answer);
-  if (!named) return [];
+  // In place of one of several countries another one makes another question.
+  if (!named || answer.trace.understood.countries.length > 1) return [];
   const hits = [...answer.citations, ...(answer.trace?.hits ?? [])];
   const near = hits.map(({ country_name: country }) => country);
   const { country_name: listed = [] } = await getJson("/api/facets").catch(() => ({}));
   const most = listed
     .toSorted((one, other) => other.documents - one.documents)
     .map(({ value }) => value);
+  // The question of a country that has reports was refused for something else.
+  if (most.includes(named)) return [];
   const others = new Set([...near, ...most].filter(Boolean));
   return [...others].slice(0, MAX_COUNTRIES).map((country) => ({
     text: t("Ask about {country}", { country }),
