@@ -13,7 +13,7 @@ from ..domain.tables import Texts
 from ..language.analysis import has_term
 from ..language.periods import DAY, unify_periods
 from ..language.reported_figures import figures_of, year_of
-from ..language.table_words import with_base_forms
+from ..language.table_words import is_past, with_base_forms
 from ..questions.reading import SHARE_WORDS
 from ..search.weights import read_weight
 
@@ -47,6 +47,11 @@ class AskedWords:
     def wants_share(self) -> bool:
         """Whether a share is asked for: "What percentage of ..."."""
         return not SHARE_WORDS.isdisjoint(self.text.lower().split())
+
+    @cached_property
+    def says_past(self) -> bool:
+        """Whether it says that something happened: "How many trucks arrived?"."""
+        return any(is_past(word) for word in re.findall(r"\b[a-z]+\b", self.text))
 
     def within(self, *texts: str) -> Words:
         """Return the words that say what is asked and that the texts have."""

@@ -3,8 +3,8 @@ a ratio, a share, a mean or a sum of the cells that it names; also for each row 
 ranking.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -12,38 +12,19 @@ from itertools import pairwise
 from ..domain import ReportedFigure
 from ..domain.figure_query import FigureCell, FigureColumn, FigureRow, FigureTable
 from ..language.periods import is_time
-from ..language.table_words import is_added_up
+from ..language.table_words import measure_kind
 from ..language.units import PERCENT
 from ..questions.computations import Computation, begins_span, joins_names
 from ..search.weights import read_weight
 from .asked_words import AskedWords
 from .figure_steps import in_unit
+from .sheet_amounts import CellSum, amount_of
 from .sheet_names import Mention, SheetNames
 from .sheet_rows import DOCUMENT, SheetRow, grouped
 
-__all__ = ["CellSum", "ComputedCells", "SheetSums"]
+__all__ = ["ComputedCells", "SheetSums"]
 
-_MOST_TERMS = int(read_weight("sheets.terms"))
 _NEAR = int(read_weight("sheets.near"))
-
-
-@dataclass(frozen=True, slots=True)
-class CellSum:
-    """A value that was copied from a cell or computed from several. ``text``: as it is
-    read in a formula.
-    """
-
-    value: Decimal
-    unit: str
-    text: str
-    sources: tuple[ReportedFigure, ...]
-
-    @property
-    def as_term(self) -> str:
-        """Its text between signs of a formula."""
-        if len(self.sources) > 1:
-            return f"({self.text})"
-        return self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +42,9 @@ class ComputedCells:
     parts: FigureTable | None = None
 
 
-def total_of(figures: Sequence[ReportedFigure], column: str) -> CellSum | None:
-    """Return the sum of the cells of a column, one cell as it is; None where they
-    cannot be added up.
-    """
-    if not figures:
-        return None
-    first = figures[0]
-    units = {figure.unit for figure in figures}
-    if len(figures) == 1:
-        return CellSum(first.value, first.unit, first.text, (first,))
-    if len(units) > 1 or PERCENT in units or not is_added_up(column):
-        return None
-    total = sum((figure.value for figure in figures), Decimal(0))
-    texts = [figure.text for figure in figures]
-    if len(texts) > _MOST_TERMS:
-        texts = [*texts[:2], "…", texts[-1]]
-    return CellSum(total, first.unit, " + ".join(texts), tuple(figures))
-
-
 def divided(first: CellSum, second: CellSum) -> FigureCell | None:
-    """Return one amount divided by another; None by zero."""
-    if second.value == 0:
+    """Return one amount divided by another; None by zero, and of shares and amounts."""
+    if second.value == 0 or (first.unit == PERCENT) != (second.unit == PERCENT):
         return None
     unit = "" if first.unit == second.unit else first.unit
     value = first.value / second.value
@@ -91,8 +53,12 @@ def divided(first: CellSum, second: CellSum) -> FigureCell | None:
 
 
 def share(part: CellSum, whole: CellSum) -> FigureCell | None:
-    """Return an amount in per cent of another; None of zero, or of another unit."""
-    if whole.value == 0:
+    """Return an amount in per cent of another; None of zero, of another unit, and of
+    what is a share itself.
+    """
+    if whole.value == 0 or PERCENT in {part.unit, whole.unit}:
+        return None
+    if part.unit and whole.unit and part.unit != whole.unit:
         return None
     how = f"{part.as_term} / {in_unit(whole.value, whole.unit)}"
     return _cell(100 * part.value / whole.value, PERCENT, how, part, whole)
@@ -124,6 +90,20 @@ def _cell(value: Decimal, unit: str, how: str, *amounts: CellSum) -> FigureCell:
 
 
 Pair = Callable[[CellSum, CellSum], FigureCell | None]
+
+
+def made_of(
+    compute: Pair, first: CellSum | None, second: CellSum | None
+) -> FigureCell | None:
+    """Return what two amounts make; None without one of them, or where they are of
+    different months.
+    """
+    if first is None or second is None or first.period != second.period:
+        return None
+    cell = compute(first, second)
+    if cell is None or not first.period:
+        return cell
+    return replace(cell, how=f"{cell.how}, {first.period}")
 
 
 @dataclass(frozen=True)
@@ -223,9 +203,8 @@ class SheetSums:
         return kept
 
     def amount(self, column: str, rows: Sequence[SheetRow]) -> CellSum | None:
-        """Return the sum of a column in some rows."""
-        figures = [row.figures[column] for row in rows if column in row.figures]
-        return total_of(figures, column)
+        """Return what a column has in some rows together."""
+        return amount_of(rows, column, happens=self.asked.says_past)
 
     @cached_property
     def subject(self) -> str:
@@ -282,9 +261,7 @@ class SheetSums:
         name: str,
         kind: str,
     ) -> ComputedCells | None:
-        if first is None or second is None:
-            return None
-        cell = compute(first, second)
+        cell = made_of(compute, first, second)
         if cell is None:
             return None
         return ComputedCells(kind, subject, name, _table(name, [(subject, cell)]))
@@ -334,14 +311,11 @@ class SheetSums:
 
     def _sums_of_groups(self, column: str, head: str) -> ComputedCells | None:
         """Return the sum of a column for each label under a head."""
-        results: list[tuple[str, FigureCell]] = []
-        for label, amount in self._amounts(column, head).items():
-            how = "" if len(amount.sources) == 1 else amount.text
-            results.append((label, _cell(amount.value, amount.unit, how, amount)))
-        return self._as_ranking(column, results)
+        amounts = self._amounts(column, head)
+        return self._as_ranking(column, _cells_of(amounts))
 
     def _mean_of_groups(self, column: str, head: str) -> ComputedCells | None:
-        return self._mean(list(self._amounts(column, head).values()), column)
+        return self._mean(self._amounts(column, head), column)
 
     def _amounts(self, column: str, head: str) -> dict[str, CellSum]:
         """Return the sums of a column by the labels under a head; none where those of a
@@ -355,40 +329,65 @@ class SheetSums:
             amounts[label] = amount
         return amounts
 
-    def _mean(self, amounts: Sequence[CellSum], column: str) -> ComputedCells | None:
-        if len(amounts) < 2 or len({amount.unit for amount in amounts}) > 1:
+    def _mean(
+        self, amounts: Mapping[str, CellSum], column: str
+    ) -> ComputedCells | None:
+        units = {amount.unit for amount in amounts.values()}
+        if len(amounts) < 2 or len(units) > 1:
             return None
-        total = sum((amount.value for amount in amounts), Decimal(0))
+        total = sum((amount.value for amount in amounts.values()), Decimal(0))
         value = total / len(amounts)
-        how = f"{in_unit(total, amounts[0].unit)} / {len(amounts)}"
-        cell = _cell(value, amounts[0].unit, how, *amounts)
-        subject = self.title
-        return ComputedCells("mean", subject, column, _table(column, [(subject, cell)]))
+        [unit] = units
+        how = f"{in_unit(total, unit)} / {len(amounts)}"
+        cell = _cell(value, unit, how, *amounts.values())
+        return self._of_parts("mean", column, cell, amounts)
+
+    def _of_parts(
+        self, kind: str, name: str, cell: FigureCell, amounts: Mapping[str, CellSum]
+    ) -> ComputedCells:
+        """Return one value, and the amounts that it was computed from."""
+        table = _table(name, [(self.title, cell)])
+        parts = _table(name, _cells_of(amounts))
+        return ComputedCells(kind, self.title, name, table, parts=parts)
 
     def _of_named(self, kind: str) -> ComputedCells | None:
         """Return the sum or mean of cells that the question names: several columns of
         a row, or several labels.
         """
-        amounts = self._named_amounts()
-        found = [amount for amount in amounts.values() if amount is not None]
-        if len(found) < max(2, len(amounts)):
-            return None
-        if len({amount.unit for amount in found}) > 1:
+        named = self._named_amounts()
+        amounts = {name: one for name, one in named.items() if one is not None}
+        if len(amounts) < max(2, len(named)):
             return None
         columns = list(amounts)
         if self.column not in amounts:
             columns = [self.column or ""]
         name = " + ".join(columns)
         if kind == "mean":
-            return self._mean(found, name)
-        if not all(map(is_added_up, columns)) or found[0].unit == PERCENT:
+            return self._mean(amounts, name)
+        if not self._can_be_added(amounts):
             return None
-        total = sum((amount.value for amount in found), Decimal(0))
-        how = " + ".join(amount.text for amount in found)
-        cell = _cell(total, found[0].unit, how, *found)
-        return ComputedCells(
-            "sum", self.title, name, _table(name, [(self.title, cell)])
-        )
+        total = sum((amount.value for amount in amounts.values()), Decimal(0))
+        how = " + ".join(amount.text for amount in amounts.values())
+        first = next(iter(amounts.values()))
+        if first.period:
+            how = f"{how}, {first.period}"
+        cell = _cell(total, first.unit, how, *amounts.values())
+        return self._of_parts("sum", name, cell, amounts)
+
+    def _can_be_added(self, amounts: Mapping[str, CellSum]) -> bool:
+        """Return whether the amounts of labels or columns can be added up: nurses of
+        two clinics and not of two months, nor prices.
+        """
+        if len({(one.unit, one.period) for one in amounts.values()}) > 1:
+            return False
+        if self.column is not None and self.column not in amounts:
+            whole = self.amount(self.column, self.chosen())
+            count = sum(len(one.sources) for one in amounts.values())
+            return whole is not None and len(whole.sources) == count
+        for name, amount in amounts.items():
+            if measure_kind(name, amount.unit) == "level":
+                return False
+        return True
 
     def _named_amounts(self) -> dict[str, CellSum | None]:
         """Return the sums of the several labels that the question names, else of its
@@ -567,10 +566,7 @@ class SheetSums:
             before = [row for row in self._at(head, first) if row in rows]
             after = [row for row in self._at(head, last) if row in rows]
             one = self.amount(column, before)
-            other = self.amount(column, after)
-            cell = None
-            if one is not None and other is not None:
-                cell = compute(one, other)
+            cell = made_of(compute, one, self.amount(column, after))
             if cell is not None:
                 results.append((label, cell))
         name = f"{column}, {first} → {last}"
@@ -586,10 +582,7 @@ class SheetSums:
         results: list[tuple[str, FigureCell]] = []
         for label, rows in grouped(self.chosen(), [head]).items():
             one = self.amount(first, rows)
-            other = self.amount(second, rows)
-            cell = None
-            if one is not None and other is not None:
-                cell = compute(one, other)
+            cell = made_of(compute, one, self.amount(second, rows))
             if cell is not None:
                 results.append((label, cell))
         sign = "-" if kind == "difference" else "/"
@@ -638,6 +631,10 @@ def _first_behind(
         if 0 <= mention.start - computation.end <= _NEAR:
             return mention
     return None
+
+
+def _cells_of(amounts: Mapping[str, CellSum]) -> list[tuple[str, FigureCell]]:
+    return [(name, amount.cell) for name, amount in amounts.items()]
 
 
 def _gained(before: CellSum, after: CellSum) -> FigureCell | None:

@@ -7,22 +7,20 @@ months of each country in a file of its own.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ..domain import ReportedFigure, Scope
+from ..domain import Scope
 from ..domain.figure_query import FigureCell, FigureColumn, FigureRow, FigureTable
 from ..domain.protocols import Passages
 from ..domain.tables import Texts
 from ..language.periods import is_time, periods_in
 from ..language.reported_figures import year_of
-from ..language.table_words import is_added_up, is_total, part_units
-from ..language.units import PERCENT
+from ..language.table_words import is_total, part_units
 from ..search.weights import read_weight
 from .asked_words import ROWS, ROWS_OF_SUM, AskedWords, FoundTables, Words
-from .figure_steps import in_unit
 from .figure_tables import FigureTables
+from .sheet_amounts import CellSum, amount_of, at_one_time, kind_of
 from .sheet_names import computed_text
 from .sheet_rows import (
     DOCUMENT,
@@ -67,21 +65,34 @@ class Sheet:
     def _labels(self, head: str) -> set[str]:
         return {row.labels.get(head, "") for row in self.rows}
 
-    @property
+    @cached_property
     def is_added_up(self) -> bool:
         """Whether its figures are amounts, which can be added up."""
-        for column in self.columns:
-            units = {row.figures[column].unit for row in self.rows}
-            if PERCENT in units or len(units) > 1 or not is_added_up(column):
-                return False
-        return True
+        return self.may_be_grouped([])
 
     def may_be_grouped(self, heads: Sequence[str]) -> bool:
         """Return whether one row has the labels under these heads, or the figures of
         several can be added up.
         """
-        labels = {row.label_of(heads) for row in self.rows}
-        return len(labels) == len(self.rows) or self.is_added_up
+        for rows in grouped(self.rows, heads).values():
+            for column in self.columns:
+                if self._amount(column, rows) is None:
+                    return False
+        return True
+
+    def _amount(self, column: str, rows: Sequence[SheetRow]) -> CellSum | None:
+        return amount_of(rows, column, happens=self.asked.says_past)
+
+    def at_one_time(self) -> tuple["Sheet", str]:
+        """Return the sheet with the rows that count for a total, and the month that
+        they are of: of what is there at a time, as staff, the newest; "" = all.
+        """
+        happens = self.asked.says_past
+        kinds = {kind_of(self.rows, name, happens=happens) for name in self.columns}
+        if kinds != {"stock"}:
+            return self, ""
+        rows, period = at_one_time(self.rows)
+        return replace(self, rows=rows), period
 
     @property
     def compared(self) -> str | None:
@@ -132,9 +143,9 @@ class Sheet:
         rows: list[FigureRow] = []
         for name, of_group in grouped(self.rows, heads).items():
             cells: list[FigureCell | None] = []
-            for head, column in zip(self.columns, columns, strict=True):
-                figures = [row.figures[head] for row in of_group]
-                cells.append(_cell(figures, column.unit))
+            for head in self.columns:
+                amount = self._amount(head, of_group)
+                cells.append(None if amount is None else amount.cell)
             rows.append(FigureRow(name, tuple(cells)))
         return FigureTable(tuple(columns), tuple(rows), whole=len(rows))
 
@@ -147,25 +158,6 @@ class Sheet:
         return FigureColumn(
             ", ".join(dict.fromkeys(names)), self.rows[0].figures[head].unit
         )
-
-
-def _cell(figures: Sequence[ReportedFigure], unit: str) -> FigureCell:
-    first = figures[0]
-    if len(figures) == 1:
-        return FigureCell(
-            first.value,
-            first.text,
-            year=first.year,
-            estimate=first.estimate,
-            sources=(first,),
-        )
-    total = sum((figure.value for figure in figures), Decimal(0))
-    return FigureCell(
-        total,
-        in_unit(total, unit),
-        how=f"sum of {len(figures)}",
-        sources=tuple(figures),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..domain.errors import read_table
 from .figures import ANY_SCALE, CURRENCIES, SCALES, unify_signs
@@ -12,13 +12,15 @@ __all__ = [
     "NAMELESS_SHEETS",
     "TABLE_NUMBER",
     "HeadUnit",
-    "is_added_up",
+    "MeasureKind",
     "is_code",
     "is_part",
+    "is_past",
     "is_share",
     "is_table_title",
     "is_total",
     "is_unnamed",
+    "measure_kind",
     "names_rows",
     "part_units",
     "plain_rows",
@@ -45,11 +47,19 @@ _TAGS: dict[str, list[str]] = {
 _PARTS = _words(_TABLE["columns"]["parts"])
 _SHARES = _words(_TABLE["columns"]["shares"])
 _LEVELS = _words(_TABLE["columns"]["levels"])
+_FLOWS = _words(_TABLE["columns"]["flows"])
+_STOCKS = _words(_TABLE["columns"]["stocks"])
+_STATES = _words(_TABLE["columns"]["states"])
+_TIMES = _words(_TABLE["columns"]["times"])
+_PAST = re.compile(r"[a-z]{3,}[^e\W]ed")
 _TOTALS = _words(_TABLE["columns"]["totals"])
 _BASE_FORMS = dict(
     pair.split()
     for kind in ("irregular", "alike")
     for pair in _words(_TABLE["verbs"][kind])
+)
+_PAST_FORMS = frozenset(
+    pair.split()[0] for pair in _words(_TABLE["verbs"]["irregular"])
 )
 _IRREGULAR = re.compile(rf"\b(?:{'|'.join(_BASE_FORMS)})\b", re.IGNORECASE)
 NAMELESS_SHEETS = _words(_TABLE["columns"]["sheets"])
@@ -85,6 +95,9 @@ _QUOTED_ROW = re.compile(
     rf"(?<=[“·;*])( ?)(?:{_ROW_HEADS}): ([^;·”\n]+); (\*\*)?(?:{_VALUE_HEADS}): ",
     re.IGNORECASE,
 )
+
+
+MeasureKind = Literal["flow", "stock", "level", ""]
 
 
 class HeadUnit(NamedTuple):
@@ -176,12 +189,32 @@ def with_base_forms(text: str) -> str:
     return _IRREGULAR.sub(lambda match: _BASE_FORMS[match[0].lower()], text)
 
 
-def is_added_up(head: str) -> bool:
-    """Return whether figures under a head can be added up: amounts, no shares, rates,
-    prices or levels.
+def measure_kind(head: str, unit: str = "") -> MeasureKind:
+    """Return what figures under a head are, by its words and their unit: a "flow" is
+    added up over months and places, as visits are; a "stock" over places only, as
+    staff; a "level" over neither, as prices and shares. "" = the words do not tell.
     """
-    words = _plain(head).split()
-    return _SHARES.isdisjoint(words) and _LEVELS.isdisjoint(words)
+    words = set(re.findall(r"\w+", _plain(head)))
+    words |= {f"{word}s" for word in words}
+    if unit == "%" or words & (_SHARES | _LEVELS):
+        return "level"
+    behind = [part.strip().lower() for part in _PER.split(unit)[1:]]
+    if behind:
+        return "stock" if _TIMES.issuperset(behind) else "level"
+    if words & _FLOWS:
+        return "flow"
+    if words & _STATES:
+        return "stock"
+    if any(is_past(word) for word in words):
+        return "flow"
+    return "stock" if words & _STOCKS else ""
+
+
+def is_past(word: str) -> bool:
+    """Return whether an English word says that something happened: "served", "sent"."""
+    if word in _STATES:
+        return False
+    return word in _PAST_FORMS or _PAST.fullmatch(word) is not None
 
 
 def is_total(label: str) -> bool:

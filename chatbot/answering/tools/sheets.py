@@ -197,7 +197,7 @@ class SheetTool:
         is_amount = asks_how_many(text) and sheet.is_added_up
         is_total = asks_altogether(text) or (is_amount and bool(asked.years))
         if is_total or (sheet.has_inner_rows and request.kind == "value"):
-            return self._total_of_sheet(turn, sheet)
+            return self._total_of_sheet(turn, asked, sheet)
         return None
 
     def _of_month(self, turn: Turn, asked: AskedWords, sheet: Sheet) -> Rendered | None:
@@ -207,6 +207,15 @@ class SheetTool:
         periods = periods_in(turn.reading.text)
         if turn.has_model or asked.years or not periods:
             return None
+        note = ""
+        if sheet.has_older:
+            note = turn.say("Several years have this month: this is the newest.")
+        return self._of_cell(turn, asked, sheet, note)
+
+    def _of_cell(
+        self, turn: Turn, asked: AskedWords, sheet: Sheet, note: str
+    ) -> Rendered:
+        """Return the one cell of a sheet as a sentence, with a note behind it."""
         [row] = sheet.rows
         figure = row.figures[sheet.columns[0]]
         table = RowFigures(row.chunk)
@@ -217,8 +226,7 @@ class SheetTool:
                 stated.append(one)
         cells = [table.of_row(one) for one in stated[:1]]
         text = self.rows.tell(asked, table, cells, turn.say)
-        if sheet.has_older:
-            note = turn.say("Several years have this month: this is the newest.")
+        if note:
             sentence, _, quotation = text.partition("\n\n")
             text = f"{sentence} {note}\n\n{quotation}".strip()
         months = month_names(" ".join(sheet.about))
@@ -268,11 +276,26 @@ class SheetTool:
                 return None
         return sheet
 
-    def _total_of_sheet(self, turn: Turn, sheet: Sheet) -> Rendered | None:
-        """Return the rows of a sheet, behind their sum where they can be added up."""
+    def _total_of_sheet(
+        self, turn: Turn, asked: AskedWords, sheet: Sheet
+    ) -> Rendered | None:
+        """Return the rows of a sheet, behind their sum where they can be added up; of
+        what is there at a time, as staff, those of the newest month.
+        """
+        sheet, period = sheet.at_one_time()
+        note = ""
+        if period:
+            text = "Months are not added up here: this is the newest, {period}."
+            note = turn.say(text, period=escape_markdown(period))
+        if len(sheet.rows) == 1:
+            return self._of_cell(turn, asked, sheet, note)
         if sheet.is_added_up:
             total = (Aggregate(op="sum"),)
-            return self._steps_of_sheet(turn, sheet, sheet.opened, total)
+            rendered = self._steps_of_sheet(turn, sheet, sheet.opened, total)
+            if rendered is not None and note:
+                sentence, _, rows = rendered.text.partition("\n\n")
+                rendered.text = f"{sentence} {note}\n\n{rows}"
+            return rendered
         table = cited(sheet.grid(sheet.opened))
         name = escape_markdown(table.columns[0].indicator)
         rows = whole_of(table, turn.say)

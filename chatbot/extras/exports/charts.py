@@ -207,8 +207,7 @@ def _chart(
         return FigureChart(False, sorted(chain(*stated.values()), key=place_of))
     longest = max(len(own) for own in by_subject.values())
     # More lines of one chart cannot be told apart.
-    has_years = all(map(_year_of, points))
-    if longest >= 3 and len(by_subject) <= BOUNDS["lines"] and has_years:
+    if longest >= 3 and len(by_subject) <= BOUNDS["lines"] and _year_of(points[0]):
         return FigureChart(True, list(chain(*by_subject.values())))
     # Bars for the year that most subjects have, the latest of several.
     by_year = _grouped(points, "year").values()

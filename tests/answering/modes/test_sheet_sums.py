@@ -77,7 +77,7 @@ def test_a_ratio_is_drawn_as_itself(ask: Callable[[str], Answer]) -> None:
         ),
         (
             "How many visits were there per county?",
-            "Highest Visits: Turkana, 1,400 (800 + 600) [1][2]. Of 2 rows",
+            "Highest Visits: Turkana, 1,400 (sum of 2) [1][2]. Of 2 rows",
         ),
         (
             "Which clinic has the most visits per doctor?",

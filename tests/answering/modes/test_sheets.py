@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from chatbot.domain import Answer
-from chatbot.language.table_words import is_added_up, with_base_forms
+from chatbot.language.table_words import measure_kind, with_base_forms
 from tests.answering.modes.conftest import question, services_of_sheets
 from tests.asking import on_the_way
 
@@ -23,6 +23,11 @@ SHEETS = {
     "Chad,2024-02,21\n",
     "camp.csv": "Quarter,Spent (USD)\nQ1,100\nQ2,250\n",
     "vacunas.csv": "Distrito;Dosis\nNorte;70\nSur;95\n",
+    "wards.csv": "Month,Ward,Births,Midwives,Tariff (CFA/visit)\n"
+    "2024-01,Tabou,40,8,500\n2024-01,Sassa,70,3,500\n2024-02,Tabou,55,8,550\n"
+    "2024-02,Sassa,20,4,500\n2024-03,Tabou,90,9,600\n2024-03,Sassa,30,4,600\n",
+    "vans.csv": "Month,Depot,Vans,Desks\nJanuary,Gao,4,50\nFebruary,Gao,6,50\n"
+    "March,Gao,5,51\nJanuary,Ber,2,20\nFebruary,Ber,3,20\nMarch,Ber,1,20\n",
     "lamps.csv": "Item,Jan,Feb,Mar\nLamps given,7,8,9\nWires laid,1,2,3\n",
 }
 
@@ -115,17 +120,69 @@ def test_no_month_stands_for_all_of_them(ask: Callable[[str], Answer]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "expected"),
+    ("head", "unit", "kind"),
     [
-        ("Visits", True),
-        ("Revenue (EUR)", True),
-        ("Attendance rate (%)", False),
-        ("Water level (m)", False),
-        ("Prix moyen", False),
+        ("Visits", "", "flow"),
+        ("People served", "", "flow"),
+        ("New members", "", "flow"),
+        ("Nurses", "", "stock"),
+        ("Pupils enrolled", "", "stock"),
+        ("Médecins", "", "stock"),
+        ("Salary", "USD/month", "stock"),
+        ("Millet", "CFA/kg", "level"),
+        ("Water", "litres per person per day", "level"),
+        ("Delay rate (%)", "%", "level"),
+        ("Average price (USD)", "$", "level"),
+        ("Niveau moyen", "", "level"),
+        ("Egypt", "", ""),
     ],
 )
-def test_shares_and_levels_are_not_added_up(head: str, expected: bool) -> None:
-    assert is_added_up(head) == expected
+def test_words_and_units_tell_what_is_added_up(head: str, unit: str, kind: str) -> None:
+    assert measure_kind(head, unit) == kind
+
+
+@pytest.mark.parametrize(
+    ("query", "beginning"),
+    [
+        (
+            "How many midwives does Tabou have?",
+            "Tabou, midwives, 2024-03: 9 (2024) [1]. Months are not added up here: "
+            "this is the newest, 2024-03.",
+        ),
+        (
+            "How many midwives are there in total?",
+            "**wards:** Total Midwives of 2 rows: 13 [1][2]. Months are not added up",
+        ),
+        ("Which ward has the most midwives?", "Highest Midwives: Tabou, 9 (2024-03"),
+        ("How many births were there in total?", "**wards:** Total Births of 6 rows: "),
+        (
+            "How many births per midwife at Tabou?",
+            "“per midwife” was not computed. The rows of “wards”",
+        ),
+        (
+            "How many midwives in January?",
+            "**wards:** Total Midwives, 2024-01 of 2 rows: 11 [1][2].",
+        ),
+        (
+            "What is the total tariff?",
+            "**wards:** Tariff (CFA/visit): 6 rows, which are not",
+        ),
+        (
+            "How many vans came to Gao in total?",
+            "**vans:** Total Vans, Gao of 3 rows: 15 [1][2][3].",
+        ),
+        (
+            "How many vans does Gao have?",
+            "Gao, vans, March: 5 [1]. Months are not added up here",
+        ),
+        ("How many desks does Gao have?", "**vans:** Desks, Gao: 3 rows, which are"),
+    ],
+)
+def test_months_of_what_is_there_are_not_added_up(
+    ask: Callable[[str], Answer], query: str, beginning: str
+) -> None:
+    """The nurses of four months were added up."""
+    assert ask(query).response.startswith(beginning)
 
 
 @pytest.mark.parametrize(
