@@ -17,6 +17,7 @@ from ..domain.errors import DatabaseError
 from .core import Database
 from .failures import SOON, sqlite_failure
 from .sqlite_collection import OpenConnection, SqliteCollection, Writer
+from .sqlite_documents import TABLES_OF_ROWS, row_that_cannot_be_read
 
 log = logging.getLogger(__name__)
 FORMAT = 1
@@ -288,6 +289,11 @@ def require_whole_pages(connection: sqlite3.Connection, name: str) -> None:
     (problem, *_) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if problem != "ok":
         raise sqlite_failure("broken", name=name, problem=" ".join(problem.split()))
+    # SQLite keeps no checksums: the rest of a long row may be anything.
+    for (table,) in connection.execute(TABLES_OF_ROWS).fetchall():
+        if connection.execute(row_that_cannot_be_read(table)).fetchone():
+            problem = f"a row of {table} cannot be read"
+            raise sqlite_failure("broken", name=name, problem=problem)
 
 
 def explain(error: sqlite3.Error, name: str) -> DatabaseError:

@@ -27,6 +27,12 @@ COLUMNS = ("_id", "doc", *BYTE_FIELDS)
 ALL_COLUMNS = ", ".join(f'"{name}"' for name in COLUMNS)
 _BLOBS = ", ".join(f'"{name}" BLOB' for name in BYTE_FIELDS)
 LAYOUT = f"_id NOT NULL PRIMARY KEY, doc TEXT NOT NULL, {_BLOBS}"
+TABLES_OF_ROWS = """
+SELECT tables.name
+FROM sqlite_master AS tables, pragma_table_info(tables.name) AS fields
+WHERE tables.type = 'table' AND fields.name = 'doc'
+"""
+"""Names of the tables that have this layout."""
 BYTES = "$report-chat:bytes"
 DATE = "$report-chat:date"
 """Keys of the objects that stand for values that JSON lacks."""
@@ -45,6 +51,11 @@ of reading a row.
 
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def row_that_cannot_be_read(table: str) -> str:
+    """Return the query for a row of a table whose fields are damaged."""
+    return f"SELECT 1 FROM {quoted(table)} WHERE NOT json_valid(doc) LIMIT 1"
 
 
 def to_row(document: Mapping[str, Any]) -> Row:

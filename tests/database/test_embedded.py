@@ -254,6 +254,24 @@ def test_a_file_that_is_no_database_is_named(
     database.close()
 
 
+def test_a_damaged_page_inside_of_a_long_row_is_found(settings: Settings) -> None:
+    """SQLite looks only at what begins a row, and has no checksums for the rest."""
+    database = open_database(settings)
+    database["rows"].insert_one({"_id": "a", "text": "tea " * 10_000})
+    database.check_pages()
+    database.close()
+    file = settings.data_dir / "report-chat.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = file.read_bytes()
+    inside = content.rindex(b"tea " * 1_000)
+    file.write_bytes(content[:inside] + b"\0" * 4 + content[inside + 4 :])
+    database = open_database(settings)
+    with pytest.raises(DatabaseError, match=r"a row of rows cannot be read.*backup"):
+        database.check_pages()
+    database.close()
+
+
 def test_a_folder_that_cannot_be_made_is_named_with_the_setting(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with pytest.raises(DatabaseError, match="Set DATA_DIR to a folder") as raised:
