@@ -9,11 +9,13 @@ from ..domain.protocols import Passages
 from ..domain.scope import Value, Values
 from ..language.words import speaking
 from ..questions.reading import COUNTRY
+from ..questions.sides import DOCUMENT
 from ..search.further import (
     by_nearness,
     further_questions,
     is_asked_about,
     question_about,
+    questions_to_document,
 )
 from ..search.pipeline import Retriever
 from .figure_queries import named_pair
@@ -48,20 +50,47 @@ class FurtherQuestions:
         start = max(0, cited.ordinal - PASSAGES_AROUND)
         end = cited.ordinal + PASSAGES_AROUND
         ids = [cited.sibling_id(ordinal) for ordinal in range(start, end)]
-        questions = further_questions(
-            cited,
-            self.passages.get(ids),
-            self.tables.index,
-            self._usual_headings(scope, len(near)),
-            lambda words: self._found(words, inside),
-            lambda heading, about: self._question(cited, heading, about),
-            self.tables.indicators(inside) if country is not None else (),
-        )
+        around = self.passages.get(ids)
+
+        def search(words: str) -> list[Chunk]:
+            return self._found(words, inside)
+
+        def ask(heading: str, about: str) -> str:
+            return self._question(cited, heading, about)
+
+        if self._is_alone(cited, inside):
+            document = Scope.of({DOCUMENT: Values((cited.document_name,))})
+            columns = self.tables.indicators(document)
+            questions = questions_to_document(
+                cited, around, columns, search, ask, indicator.partition(": ")[0]
+            )
+        else:
+            questions = further_questions(
+                cited,
+                around,
+                self.tables.index,
+                self._usual_headings(scope, len(near)),
+                search,
+                ask,
+                self.tables.indicators(inside) if country is not None else (),
+            )
         if not questions:
             # Nothing else is known that a report with few headings answers.
             say = speaking(self.language)
             questions = [say("What is “{title}” about?", title=cited.title)]
         return questions, inside, near
+
+    def _is_alone(self, cited: Chunk, scope: Scope) -> bool:
+        """Return whether no other report has a passage under the heading of this one:
+        the headings of a country's other reports are about something else.
+        """
+        if not cited.heading:
+            return True
+        for other in self._found(f"{cited.heading} {cited.title}", scope):
+            is_same = other.heading.casefold() == cited.heading.casefold()
+            if is_same and other.document_id != cited.document_id:
+                return False
+        return True
 
     def _countries_near(
         self, country: Value, scope: Scope, indicator: str

@@ -12,7 +12,7 @@ from ..domain.scope import Values
 from ..domain.tables import Texts
 from ..questions.reading import COUNTRY, HEADING_NUMBER
 from ..questions.sides import DOCUMENT
-from ..search.further import first_questions, is_asked_about
+from ..search.further import first_questions, is_asked_about, is_row
 from .figure_tables import FigureTables
 
 MAX_PASSAGES = 1_000
@@ -51,12 +51,14 @@ def guide(
         figure for one in measured if (figure := one.newest(subject)) is not None
     ]
     headings = [figure.heading for figure in figures]
-    headings += [chunk.heading for chunk in chunks]
+    headings += [chunk.heading for chunk in chunks if not is_row(chunk)]
     # What the columns of a table measure, whose rows may be times.
     headings += tables.indicators(scope)
-    questions = first_questions(
-        record.title, record.metadata.get(COUNTRY), headings, language
-    )
+    country = record.metadata.get(COUNTRY)
+    if any(map(is_row, chunks)):
+        # "Jordan's litres delivered" are those of this table.
+        country = None
+    questions = first_questions(record.title, country, headings, language)
     return Guide(
         tuple(filter(None, dict.fromkeys(chapters.values()))),
         tuple(figures),

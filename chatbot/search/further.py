@@ -71,6 +71,44 @@ def further_questions(
     return questions
 
 
+def questions_to_document(
+    cited: Chunk,
+    around: Sequence[Chunk],
+    columns: Iterable[str],
+    search: Search,
+    ask: Callable[[str, str], str],
+    asked: str = "",
+) -> list[str]:
+    """Return at most three questions to the document of a cited passage alone: about
+    the ``columns`` of its tables where the passage is a row, else about its other
+    headings. A search for each finds the document first.
+
+    ``ask``: see `further_questions`. ``asked``: the column of the question before.
+    """
+    headings = [chunk.heading for chunk in around if not is_row(chunk)]
+    if is_row(cited):
+        headings = list(columns)
+    questions: list[str] = []
+    for heading in dict.fromkeys(headings):
+        name = HEADING_NUMBER.sub("", _BRACKETS.sub("", heading))
+        if heading in (cited.heading, asked) or not reads_well(name):
+            continue
+        found = search(f"{cited.title}: {name}")
+        if found and found[0].document_id == cited.document_id:
+            questions.append(ask(heading, ""))
+        if len(questions) == MAX_FURTHER_QUESTIONS:
+            break
+    return questions
+
+
+def is_row(chunk: Chunk) -> bool:
+    """Return whether a passage is a row of a table whose name is its heading: "County:
+    Turkana; Boreholes: 42" under Turkana.
+    """
+    first_cell, _, others = chunk.text.partition("; ")
+    return bool(others) and first_cell.rpartition(": ")[2] == chunk.heading
+
+
 def _under(heading: str, found: Sequence[Chunk]) -> set[str]:
     """Return the reports with passages under a heading, if the first one found is."""
     if not found:

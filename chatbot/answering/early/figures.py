@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 
+from ...domain.scope import NamedDocument
 from ...language.counts import count_of
 from ...language.units import convert, is_convertible
-from ...questions.kinds import asks_meaning
+from ...questions.kinds import asks_meaning, asks_what_it_is_about
 from ...questions.operations import read_conversion
 from ..figure_steps import in_unit
 from ..figure_words import Rendered
@@ -26,7 +27,7 @@ class TableOfFigures:
     def run(self, turn: Turn) -> Draft | None:
         if turn.mode is None or not turn.mode.takes_tables or turn.question.page:
             return None
-        if asks_meaning(turn.question.search_text):
+        if asks_meaning(turn.question.search_text) or _asks_about_report(turn):
             return None
         if turn.absent is not None:
             return None
@@ -69,3 +70,13 @@ def table_alone(
         why="The table of figures has what it asks.",
         card=table.card,
     )
+
+
+def _asks_about_report(turn: Turn) -> bool:
+    """Return whether a question asks what one report is about, whose title may have the
+    words of its columns.
+    """
+    names = turn.reading.names
+    documents = [one for one in names if isinstance(one, NamedDocument)]
+    text = turn.question.search_text
+    return len(documents) == 1 and asks_what_it_is_about(text, names)
