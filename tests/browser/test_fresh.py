@@ -187,6 +187,23 @@ EIGHT = (
 )
 
 
+def columns_are_seen_beside_a_passage(browser: Page) -> bool:
+    """Return whether the table of an answer does not scroll sideways at 1024 px while a
+    passage is open.
+    """
+    shown = browser.viewport_size
+    browser.set_viewport_size({"width": 1024, "height": 800})
+    browser.locator(".source").first.click()
+    expect(browser.locator("#evidence-passage mark").first).to_be_visible()
+    table = browser.locator(".answer-body div:has(> table)")
+    is_whole: bool = table.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    browser.keyboard.press("Escape")
+    expect(browser.locator("#evidence")).to_be_hidden()
+    assert shown is not None
+    browser.set_viewport_size(shown)
+    return is_whole
+
+
 def test_eight_countries_over_six_years_are_lines_numbers_and_cited_cells(
     page: tuple[Page, list[str]], address: str, tmp_path: Path
 ) -> None:
@@ -202,6 +219,7 @@ def test_eight_countries_over_six_years_are_lines_numbers_and_cited_cells(
     figures = cells.filter(has_text=re.compile(r"\d%"))
     assert cells.count() == 48
     assert figures.locator(".citation").count() == figures.count() >= 43
+    assert columns_are_seen_beside_a_passage(browser)
     with browser.expect_download() as drawn:
         chart.get_by_role("button", name="SVG").click()
     svg = drawn.value.path().read_text("utf-8")
