@@ -77,7 +77,7 @@ def _named_by(subject: str, column: FigureColumn, cell: FigureCell) -> ReportedF
     return replace(
         first,
         subject=subject,
-        heading=name or column.indicator,
+        heading=name.replace(" ,", ",") or column.indicator,
         label="",
         value=cell.value,
         unit=column.unit,

@@ -3,14 +3,14 @@ them.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..domain import Chunk, ReportedFigure
 from ..domain.scope import NamedYears
 from ..domain.tables import Texts
-from ..language.analysis import has_term
+from ..language.analysis import TERM_PATTERN, has_term
 from ..language.periods import DAY, unify_periods
 from ..language.reported_figures import figures_of, year_of
 from ..language.table_words import is_past, with_base_forms
@@ -21,6 +21,8 @@ __all__ = ["AskedWords", "FoundTables", "RowFigures", "table_terms", "written"]
 
 ROWS = int(read_weight("cells.rows"))
 LACKING = read_weight("cells.lacking")
+FAMILY_LETTERS = int(read_weight("sheets.family"))
+ENDING = int(read_weight("sheets.ending"))
 ROWS_OF_SUM = int(read_weight("cells.rows_of_sum"))
 LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
 _PER = re.compile(r"\b(?:per|par|por|لكل)\b", re.IGNORECASE)
@@ -66,6 +68,19 @@ class AskedWords:
         """Return the words that the texts have, of all: "lower" may name a column."""
         terms = set(self.terms(" ".join(texts)))
         return frozenset(word for word in self.every if has_term(terms, word))
+
+    def of_family(self, heads: Iterable[str]) -> str | None:
+        """Return the one head with a word of the family of one of the question:
+        "Delivered" of "deliveries"; None of several, or none.
+        """
+        asked = TERM_PATTERN.findall(self.text.lower())
+        found: list[str] = []
+        for head in heads:
+            for word in TERM_PATTERN.findall(head.lower()):
+                if any(_are_family(word, other) for other in asked):
+                    found.append(head)
+                    break
+        return found[0] if len(found) == 1 else None
 
     def names(self, text: str, *, but: Words = frozenset()) -> bool:
         """Return whether the question has all words of a name ``but`` these, and its
@@ -200,6 +215,13 @@ class RowFigures:
             if name and name != self.chunk.title:
                 path.append(name)
         return tuple(path)
+
+
+def _are_family(word: str, other: str) -> bool:
+    """Return whether two words begin alike, and differ in an ending only."""
+    if len(word) < FAMILY_LETTERS or abs(len(word) - len(other)) > ENDING:
+        return False
+    return word[:FAMILY_LETTERS] == other[:FAMILY_LETTERS]
 
 
 def table_terms(terms: Callable[[str], Sequence[str]], text: str) -> Sequence[str]:

@@ -3,9 +3,8 @@ there at a time, as staff, the newest month counts, added up over places; prices
 shares are not added up.
 """
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 
@@ -17,12 +16,11 @@ from ..search.weights import read_weight
 from .figure_steps import in_unit
 from .sheet_rows import DOCUMENT, SheetRow, grouped
 
-__all__ = ["CellSum", "amount_of", "at_one_time", "kind_of"]
+__all__ = ["CellSum", "added_terms", "amount_of", "at_one_time", "kind_of", "moment_of"]
 
 _MOST_TERMS = int(read_weight("sheets.terms"))
 _FLAT = Decimal(str(read_weight("sheets.flat")))
 _FLAT_MONTHS = int(read_weight("sheets.flat_months"))
-_YEAR = re.compile(r"(?:1[89]|20)\d\d")
 Moment = tuple[str, ...]
 
 
@@ -49,25 +47,14 @@ class CellSum:
     @property
     def cell(self) -> FigureCell:
         """The cell of a table with it."""
+        first = self.sources[0]
+        how = self.period
         if len(self.sources) == 1:
-            [source] = self.sources
-            return FigureCell(
-                self.value,
-                self.text,
-                year=source.year,
-                estimate=source.estimate,
-                how=self.period,
-                sources=self.sources,
-            )
-        how = f"sum of {len(self.sources)}"
-        if self.period:
-            how = f"{how}, {self.period}"
-        return FigureCell(
-            self.value,
-            in_unit(self.value, self.unit),
-            how=how,
-            sources=self.sources,
-        )
+            cell = FigureCell(self.value, self.text, first.year, first.estimate)
+        else:
+            cell = FigureCell(self.value, in_unit(self.value, self.unit))
+            how = f"sum of {len(self.sources)}, {how}".removesuffix(", ")
+        return replace(cell, how=how, sources=self.sources)
 
 
 def amount_of(
@@ -91,10 +78,15 @@ def amount_of(
     if kind in {"level", ""} or len({figure.unit for figure in figures}) > 1:
         return None
     total = sum((figure.value for figure in figures), Decimal(0))
-    texts = [figure.text for figure in figures]
+    text = added_terms([figure.text for figure in figures])
+    return CellSum(total, first.unit, text, tuple(figures), period)
+
+
+def added_terms(texts: Sequence[str]) -> str:
+    """Return the terms of a sum, of many the first two and the last."""
     if len(texts) > _MOST_TERMS:
         texts = [*texts[:2], "…", texts[-1]]
-    return CellSum(total, first.unit, " + ".join(texts), tuple(figures), period)
+    return " + ".join(texts)
 
 
 def at_one_time(rows: Sequence[SheetRow]) -> tuple[list[SheetRow], str]:
@@ -121,15 +113,14 @@ def kind_of(
     """Return what the figures of a column are, "" = nothing tells it: its words do not,
     and its figures stay almost as they are from month to month.
     """
-    units = {row.figures[column].unit for row in rows}
-    kinds = {measure_kind(column, unit) for unit in units}
-    if kinds == {"stock"} and not happens:
-        return "stock"
-    if "level" in kinds:
-        return "level"
-    if kinds == {""} and not happens and _is_flat(rows, column):
-        return ""
-    return "flow"
+    kind: MeasureKind = "flow"
+    if rows:
+        kind = measure_kind(column, rows[0].figures[column].unit)
+    if kind == "" and not _is_flat(rows, column):
+        kind = "flow"
+    if happens and kind != "level":
+        kind = "flow"
+    return kind
 
 
 def _is_flat(rows: Sequence[SheetRow], column: str) -> bool:
@@ -156,7 +147,7 @@ def _labels_of_time(rows: Sequence[SheetRow]) -> list[str]:
         if head == DOCUMENT:
             continue
         labels = {row.labels.get(head, "") for row in rows}
-        if all(_moment_of(head, label) for label in labels):
+        if all(moment_of(head, label) for label in labels):
             heads.append(head)
     return heads
 
@@ -165,15 +156,15 @@ def _moment(row: SheetRow, heads: Sequence[str]) -> Moment:
     years: list[str] = []
     rest: list[str] = []
     for head in heads:
-        year, *others = _moment_of(head, row.labels.get(head, ""))
+        year, *others = moment_of(head, row.labels.get(head, ""))
         years.append(year)
         rest += others
     return (*[year for year in years if year], *rest)
 
 
-def _moment_of(head: str, label: str) -> Moment:
+def moment_of(head: str, label: str) -> Moment:
     """Return the year and the month of a label, in the order of time; () of another."""
-    if _YEAR.fullmatch(label):
+    if len(label) == 4 and label.isdecimal():
         return (label,)
     text = unify_periods(f"{head}: {label}")
     periods = periods_in(text)

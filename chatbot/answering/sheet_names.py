@@ -7,13 +7,19 @@ from functools import cached_property
 
 from ..language.analysis import TERM_PATTERN, has_term
 from ..language.periods import DAY, is_time, periods_in, unify_periods
-from ..language.table_words import is_share, part_units, role_of_head, with_base_forms
+from ..language.table_words import (
+    denominators,
+    is_share,
+    part_units,
+    role_of_head,
+    with_base_forms,
+)
 from ..language.units import PERCENT
 from ..questions.computations import Computation, read_computations
 from .asked_words import AskedWords
 from .sheet_rows import DOCUMENT, PERIOD, SheetRow
 
-__all__ = ["Mention", "SheetNames", "computed_text"]
+__all__ = ["AskedToken", "Mention", "SheetNames", "computed_text"]
 
 _TIME_WORD = re.compile(
     r"\b(?:(month)s?|(quarter)s?|(week)s?|(mois|mes(?:es)?|m[êe]s(?:es)?|شهر)"
@@ -39,7 +45,9 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class AskedToken:
+    """A word of a question that says something, as its stems."""
+
     start: int
     end: int
     terms: tuple[str, ...]
@@ -88,7 +96,9 @@ class SheetNames:
                 mentions.append(Mention(*place, head))
             elif self._is_of_time(head):
                 match = _TIME_WORD.search(self.text)
-                if match is not None:
+                labels = [row.labels.get(head, "") for row in self.rows]
+                # Years are no months.
+                if match is not None and not all(len(one) == 4 for one in labels):
                     mentions.append(Mention(match.start(), match.end(), head))
         return sorted(mentions, key=lambda mention: mention.start)
 
@@ -115,9 +125,27 @@ class SheetNames:
         for computation in read_computations(self.text):
             if computation.kind == "share" and self.has_shares:
                 continue
+            if self._is_of_unit(computation):
+                continue
             if not any(self._is_of_name(computation, one) for one in self.columns):
                 kept.append(computation)
         return kept
+
+    def _is_of_unit(self, computation: Computation) -> bool:
+        """Return whether "per" and the word behind it say again what the unit of a
+        column does: "per month" of a salary in "USD/month".
+        """
+        token = self.token_at(computation.end)
+        if computation.kind != "per" or token is None:
+            return False
+        for column in self.columns:
+            for row in self.rows:
+                figure = row.figures.get(column.name)
+                unit = figure.unit if figure is not None else ""
+                behind = " ".join(denominators(unit))
+                if set(token.terms) & set(self.asked.terms(behind)):
+                    return True
+        return False
 
     def _is_of_name(self, computation: Computation, column: Mention) -> bool:
         """Return whether words of a computation stand in a column's name, which no
@@ -213,7 +241,7 @@ class SheetNames:
                     mentions.append(Mention(token.start, token.end, name, head))
         return sorted(mentions, key=lambda mention: mention.start)
 
-    def _meant(self, token: _Token, terms: Mapping[str, Sequence[str]]) -> str:
+    def _meant(self, token: AskedToken, terms: Mapping[str, Sequence[str]]) -> str:
         """Return the one name that a word surely means: that with fewest other words;
         "" where two have as few.
         """
@@ -231,7 +259,7 @@ class SheetNames:
                 fewest = len(of_name)
         return best
 
-    def _of_unit(self, token: _Token, names: Iterable[str]) -> str:
+    def _of_unit(self, token: AskedToken, names: Iterable[str]) -> str:
         """Return the one name whose unit a word is: "tonnes" of "Catch (tonnes)"."""
         of_unit: list[str] = []
         for name in names:
@@ -253,17 +281,36 @@ class SheetNames:
                 return [head for head in heads if terms & set(self._terms(head))]
         return []
 
+    def token_at(self, place: int) -> AskedToken | None:
+        """Return the first word behind a place that says something."""
+        for token in self._tokens:
+            if token.start >= place:
+                return token
+        return None
+
+    def head_at(self, place: int) -> str | None:
+        """Return the head of labels that is the first word behind a place."""
+        token = self.token_at(place)
+        for head in self.heads:
+            if token is not None and head.start == token.start:
+                return head.name
+        return None
+
+    def is_whole(self, mention: Mention) -> bool:
+        """Return whether the question has all words of a name."""
+        return self._find(mention.name) is not None
+
     def _terms(self, name: str) -> list[str]:
         plain, _ = part_units(name)
         return list(self.asked.terms(plain or name))
 
     @cached_property
-    def _tokens(self) -> list[_Token]:
-        tokens: list[_Token] = []
+    def _tokens(self) -> list[AskedToken]:
+        tokens: list[AskedToken] = []
         for match in TERM_PATTERN.finditer(self.text):
             terms = tuple(self.asked.terms(match[0]))
             if terms:
-                tokens.append(_Token(match.start(), match.end(), terms))
+                tokens.append(AskedToken(match.start(), match.end(), terms))
         return tokens
 
     def _find(self, name: str) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from ..domain import ReportedFigure
 from ..domain.figure_query import FigureCell, FigureColumn, FigureRow, FigureTable
 from ..language.periods import is_time
-from ..language.table_words import measure_kind
+from ..language.table_words import denominators, is_of_persons, measure_kind
 from ..language.units import PERCENT
 from ..questions.computations import Computation, begins_span, joins_names
 from ..search.weights import read_weight
@@ -22,7 +22,7 @@ from .sheet_amounts import CellSum, amount_of
 from .sheet_names import Mention, SheetNames
 from .sheet_rows import DOCUMENT, SheetRow, grouped
 
-__all__ = ["ComputedCells", "SheetSums"]
+__all__ = ["ComputedCells", "SheetSums", "table_of"]
 
 _NEAR = int(read_weight("sheets.near"))
 
@@ -45,6 +45,9 @@ class ComputedCells:
 def divided(first: CellSum, second: CellSum) -> FigureCell | None:
     """Return one amount divided by another; None by zero, and of shares and amounts."""
     if second.value == 0 or (first.unit == PERCENT) != (second.unit == PERCENT):
+        return None
+    if denominators(first.unit) or denominators(second.unit):
+        # "Litres per person" are divided already.
         return None
     unit = "" if first.unit == second.unit else first.unit
     value = first.value / second.value
@@ -123,6 +126,14 @@ class SheetSums:
         return SheetNames(self.asked, self.rows, self.text)
 
     @cached_property
+    def head_of_persons(self) -> str:
+        """The head of the names of people; "" without one."""
+        for head in self.rows[0].labels:
+            if is_of_persons(head):
+                return head
+        return ""
+
+    @cached_property
     def column(self) -> str | None:
         """The first column that the question names, the only one where it names none;
         None where several may be meant.
@@ -132,7 +143,7 @@ class SheetSums:
         heads = {head for row in self.rows for head in row.figures}
         if len(heads) == 1:
             return heads.pop()
-        return None
+        return self.asked.of_family(heads)
 
     def compute(self) -> ComputedCells | None:
         """Return what the surest words of the question ask to compute that fit these
@@ -202,6 +213,13 @@ class SheetSums:
                 kept = [row for row in kept if row.labels.get(head) in names]
         return kept
 
+    def unit_of(self, column: str) -> str:
+        """Return the unit of a column's figures."""
+        for row in self.rows:
+            if column in row.figures:
+                return row.figures[column].unit
+        return ""
+
     def amount(self, column: str, rows: Sequence[SheetRow]) -> CellSum | None:
         """Return what a column has in some rows together."""
         return amount_of(rows, column, happens=self.asked.says_past)
@@ -264,7 +282,7 @@ class SheetSums:
         cell = made_of(compute, first, second)
         if cell is None:
             return None
-        return ComputedCells(kind, subject, name, _table(name, [(subject, cell)]))
+        return ComputedCells(kind, subject, name, table_of(name, [(subject, cell)]))
 
     def _per(self, computation: Computation) -> ComputedCells | None:
         """Return a column divided by that behind "per"; where the head of labels stands
@@ -276,13 +294,26 @@ class SheetSums:
             column = None
         if column is not None:
             upper = self._before(computation, column)
+            of_each = self._other_head(computation)
+            if upper is not None and of_each:
+                return self._ranked(upper.name, column.name, divided, "ratio", of_each)
             if upper is not None:
                 return self._of_columns(upper.name, column.name, divided, "ratio")
         if head is None or self.column is None or self.ranks:
             return None
         if any(other.kind == "mean" for other in self.names.computations):
-            return self._mean_of_groups(self.column, head.name)
-        return self._sums_of_groups(self.column, head.name)
+            return self._mean(self._amounts(self.column, head.name), self.column)
+        return self.sums_of_groups(self.column, head.name)
+
+    def _other_head(self, computation: Computation) -> str:
+        """Return the head of labels behind another "each": "per nurse in each county";
+        "" without one.
+        """
+        for other in self.names.computations:
+            head = _first_behind(self.names.heads, other)
+            if other.kind == "per" and other != computation and head is not None:
+                return head.name
+        return ""
 
     def _before(self, computation: Computation, column: Mention) -> Mention | None:
         """Return the last column before words of a computation; else one that stands
@@ -309,13 +340,10 @@ class SheetSums:
             one, other, compute, self.title, f"{first} {sign} {second}", kind
         )
 
-    def _sums_of_groups(self, column: str, head: str) -> ComputedCells | None:
+    def sums_of_groups(self, column: str, head: str) -> ComputedCells | None:
         """Return the sum of a column for each label under a head."""
         amounts = self._amounts(column, head)
         return self._as_ranking(column, _cells_of(amounts))
-
-    def _mean_of_groups(self, column: str, head: str) -> ComputedCells | None:
-        return self._mean(self._amounts(column, head), column)
 
     def _amounts(self, column: str, head: str) -> dict[str, CellSum]:
         """Return the sums of a column by the labels under a head; none where those of a
@@ -346,8 +374,8 @@ class SheetSums:
         self, kind: str, name: str, cell: FigureCell, amounts: Mapping[str, CellSum]
     ) -> ComputedCells:
         """Return one value, and the amounts that it was computed from."""
-        table = _table(name, [(self.title, cell)])
-        parts = _table(name, _cells_of(amounts))
+        table = table_of(name, [(self.title, cell)])
+        parts = table_of(name, _cells_of(amounts))
         return ComputedCells(kind, self.title, name, table, parts=parts)
 
     def _of_named(self, kind: str) -> ComputedCells | None:
@@ -395,21 +423,17 @@ class SheetSums:
         """
         rows = self.chosen()
         for head, mentions in self.names.labels.items():
-            if len({mention.name for mention in mentions}) < 2:
+            is_one = len({mention.name for mention in mentions}) < 2
+            if is_one or self.column is None:
                 continue
             amounts: dict[str, CellSum | None] = {}
             for label, of_label in grouped(rows, [head]).items():
-                amounts[label] = self._sum_of_column(of_label)
+                amounts[label] = self.amount(self.column, of_label)
             return amounts
         if not self._is_list:
             return {}
         columns = [mention.name for mention in self.names.columns]
         return {column: self.amount(column, rows) for column in columns}
-
-    def _sum_of_column(self, rows: Sequence[SheetRow]) -> CellSum | None:
-        if self.column is None:
-            return None
-        return self.amount(self.column, rows)
 
     @property
     def _is_list(self) -> bool:
@@ -427,7 +451,9 @@ class SheetSums:
         """Return one column in per cent of another, or the rows that the question
         names in per cent of all.
         """
-        columns = self.names.columns
+        columns = [
+            one for one in self.names.columns if self.unit_of(one.name) != PERCENT
+        ]
         behind = [one for one in columns if one.start >= computation.end]
         if len(columns) > 1 and behind:
             whole_of = behind[0]
@@ -436,8 +462,8 @@ class SheetSums:
         of_parts = self._share_of_parts(computation)
         if of_parts is not None:
             return of_parts
-        column = self.column
-        freed = self._freed_head()
+        column = columns[0].name if columns else self.column
+        freed = self.freed_head()
         if column is None or freed is None or self.ranks:
             return None
         part = self.amount(column, self.chosen())
@@ -464,7 +490,7 @@ class SheetSums:
         name = f"{columns[0]} / ({' + '.join(parts)})"
         return self._one(part, whole, share, self.title, name, "share")
 
-    def _freed_head(self) -> str | None:
+    def freed_head(self) -> str | None:
         """Return the head of the labels that are the part of a share: that which the
         question names last, a year only where it names nothing else.
         """
@@ -573,10 +599,12 @@ class SheetSums:
         return self._as_ranking(name, results)
 
     def _ranked(
-        self, first: str, second: str, compute: Pair, kind: str
+        self, first: str, second: str, compute: Pair, kind: str, of_each: str = ""
     ) -> ComputedCells | None:
-        """Return what two columns make in each row of a ranking."""
-        head = self._head_of_ranking()
+        """Return what two columns make in each row of a ranking, or for each label
+        under the head ``of_each``.
+        """
+        head = of_each or self._head_of_ranking()
         if head is None:
             return None
         results: list[tuple[str, FigureCell]] = []
@@ -596,7 +624,7 @@ class SheetSums:
         if self.subject:
             name = f"{name}, {self.subject}"
         return ComputedCells(
-            "ranking", "", name, _table(name, results), is_ranking=True
+            "ranking", "", name, table_of(name, results), is_ranking=True
         )
 
     def _head_of_ranking(self, *, but: str = "") -> str | None:
@@ -641,6 +669,7 @@ def _gained(before: CellSum, after: CellSum) -> FigureCell | None:
     return subtracted(after, before)
 
 
-def _table(name: str, results: Sequence[tuple[str, FigureCell]]) -> FigureTable:
+def table_of(name: str, results: Sequence[tuple[str, FigureCell]]) -> FigureTable:
+    """Return a table of one column."""
     rows = [FigureRow(subject, (cell,)) for subject, cell in results]
     return FigureTable((FigureColumn(name, ""),), tuple(rows), whole=len(rows))

@@ -17,6 +17,7 @@ from ..domain.tables import Texts
 from ..language.periods import is_time, periods_in
 from ..language.reported_figures import year_of
 from ..language.table_words import is_total, part_units
+from ..language.units import PERCENT
 from ..search.weights import read_weight
 from .asked_words import ROWS, ROWS_OF_SUM, AskedWords, FoundTables, Words
 from .figure_tables import FigureTables
@@ -93,6 +94,15 @@ class Sheet:
             return self, ""
         rows, period = at_one_time(self.rows)
         return replace(self, rows=rows), period
+
+    @property
+    def counts(self) -> bool:
+        """Whether its figures may be how many of something there are: not a share, nor
+        the only column, of a unit, that the question does not name.
+        """
+        [column] = self.columns
+        unit = self.rows[0].figures[column].unit
+        return not unit or (unit != PERCENT and bool(self.asked.of_all(column)))
 
     @property
     def compared(self) -> str | None:
@@ -192,7 +202,8 @@ class SheetReader:
         """
         sheets: list[tuple[SheetSums, Words]] = []
         for every in self._sheets(found, scope, long_rows):
-            rows = newest_of_months(_of_any_year(asked, every), text, asked.years)
+            of_years = _of_years(asked, every) or every
+            rows = newest_of_months(of_years, text, asked.years)
             common = set.intersection(*(set(row.figures) for row in rows))
             rows = _without_totals(rows, sorted(common))
             if rows:
@@ -271,20 +282,6 @@ def _lacking(asked: AskedWords, rows: Sequence[SheetRow]) -> Words:
     return asked.words - asked.within(*told)
 
 
-def _of_any_year(asked: AskedWords, rows: Sequence[SheetRow]) -> Sequence[SheetRow]:
-    """Return the rows of any of the years that a question names; all where it names
-    none, or none is of them.
-    """
-    kept: list[SheetRow] = []
-    for row in rows:
-        years = [year_of(figure) for figure in row.figures.values()]
-        for named in asked.years:
-            if any(map(named.condition.matches, years)):
-                kept.append(row)
-                break
-    return kept or rows
-
-
 def _named_rows(
     asked: AskedWords, rows: Sequence[SheetRow]
 ) -> tuple[dict[str, list[str]], list[SheetRow]]:
@@ -302,14 +299,19 @@ def _named_rows(
     return chosen, kept
 
 
-def _of_years(asked: AskedWords, rows: Sequence[SheetRow]) -> list[SheetRow]:
-    """Return the rows of the years that a question names, all where it names none."""
-    kept = list(rows)
-    for named in asked.years:
-        matches = named.condition.matches
-        kept = [
-            row for row in kept if any(map(matches, map(year_of, row.figures.values())))
-        ]
+def _of_years(asked: AskedWords, rows: Sequence[SheetRow]) -> Sequence[SheetRow]:
+    """Return the rows of any of the years that a question names, all where it names
+    none.
+    """
+    if not asked.years:
+        return rows
+    kept: list[SheetRow] = []
+    for row in rows:
+        years = {year_of(figure) for figure in row.figures.values()}
+        for named in asked.years:
+            if any(map(named.condition.matches, years)):
+                kept.append(row)
+                break
     return kept
 
 
@@ -346,9 +348,14 @@ def _columns(asked: AskedWords, rows: Sequence[SheetRow]) -> list[str]:
             best.append(head)
     if best_score[0]:
         return best
-    # Named by none: those that the rows share.
+    of_family = asked.of_family(heads)
+    return _shared(best, rows) if of_family is None else [of_family]
+
+
+def _shared(heads: Sequence[str], rows: Sequence[SheetRow]) -> list[str]:
+    """Return the heads that most rows have."""
     of_rows = Counter(head for row in rows for head in row.figures)
-    return [head for head in best if 2 * of_rows[head] >= len(rows)]
+    return [head for head in heads if 2 * of_rows[head] >= len(rows)]
 
 
 def _without_totals(rows: Sequence[SheetRow], columns: Sequence[str]) -> list[SheetRow]:

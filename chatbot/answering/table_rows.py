@@ -21,12 +21,12 @@ from ..domain.tables import Texts
 from ..language.analysis import STOP_WORDS, TERM_PATTERN
 from ..language.detection import analyzer_for
 from ..language.markdown import escape_markdown, quotation_item
-from ..language.periods import periods_in, unify_periods
+from ..language.periods import is_time, periods_in, unify_periods
 from ..language.reported_figures import dated_text, year_of
-from ..language.table_words import is_total
+from ..language.table_words import also_written, is_total
 from ..language.words import Say
 from ..questions.computations import HAPPENS_WORDS
-from ..questions.kinds import topic_of_figures, without_altogether
+from ..questions.kinds import thing_asked, topic_of_figures, without_altogether
 from ..questions.reading import NEUTRAL_WORDS, SHARE_WORDS, in_a_sentence
 from ..search.weights import read_weight
 from .asked_words import (
@@ -125,7 +125,8 @@ class RowReader:
             return found
         count = len(asked.words)
         least = count * (1 - LACKING)
-        matches = self.passages.keyword_search(query, top_k=PASSAGES, scope=scope)
+        written = f"{query} {also_written(query)}".strip()
+        matches = self.passages.keyword_search(written, top_k=PASSAGES, scope=scope)
         ids = [match.chunk_id for match in matches]
         ids = [chunk_id for chunk_id in ids if self._may_be_table(chunk_id)]
         by_id = {chunk.id: chunk for chunk in self.passages.get(ids)}
@@ -517,8 +518,11 @@ def _column(asked: AskedWords, table: RowFigures) -> tuple[str, str, str] | None
 
 def _across(asked: AskedWords, table: RowFigures) -> tuple[IndicatorFigures, list[str]]:
     """Return what the row that a question names has in its columns, which are what is
-    ranked or compared there, and the columns that it names.
+    ranked or compared there, and the columns that it names; nothing where it asks which
+    row.
     """
+    if _asks_for_row(asked, table):
+        return IndicatorFigures("", "", {}), []
     row, _ = _named_row(asked, table)
     by_subject: FiguresByRow = defaultdict(list)
     for figure in table.figures:
@@ -528,6 +532,18 @@ def _across(asked: AskedWords, table: RowFigures) -> tuple[IndicatorFigures, lis
             by_subject[path[-1]].append(figure)
     named = [name for name in by_subject if asked.names(name)]
     return IndicatorFigures(row or "", "", by_subject), named
+
+
+def _asks_for_row(asked: AskedWords, table: RowFigures) -> bool:
+    """Return whether a question asks which row, by the head of its name, or which month
+    of rows that are months: not which column.
+    """
+    thing = set(asked.terms(thing_asked(asked.text)))
+    _, _, line = table.chunk.text.rpartition("\n")
+    head, _, rest = line.partition(": ")
+    if is_time(rest.partition("; ")[0]):
+        head = f"{head} month day week quarter"
+    return bool(thing) and thing <= set(asked.terms(head))
 
 
 def _without_contained(asked: AskedWords, names: Sequence[str]) -> list[str]:

@@ -13,10 +13,14 @@ __all__ = [
     "TABLE_NUMBER",
     "HeadUnit",
     "MeasureKind",
+    "also_written",
+    "denominators",
     "is_code",
+    "is_of_persons",
     "is_part",
     "is_past",
     "is_share",
+    "is_start",
     "is_table_title",
     "is_total",
     "is_unnamed",
@@ -50,14 +54,16 @@ _LEVELS = _words(_TABLE["columns"]["levels"])
 _FLOWS = _words(_TABLE["columns"]["flows"])
 _STOCKS = _words(_TABLE["columns"]["stocks"])
 _STATES = _words(_TABLE["columns"]["states"])
+_PERSONS = _words(_TABLE["columns"]["persons"])
+_STARTS = _words(_TABLE["columns"]["starts"])
 _TIMES = _words(_TABLE["columns"]["times"])
-_PAST = re.compile(r"[a-z]{3,}[^e\W]ed")
 _TOTALS = _words(_TABLE["columns"]["totals"])
 _BASE_FORMS = dict(
     pair.split()
     for kind in ("irregular", "alike")
     for pair in _words(_TABLE["verbs"][kind])
 )
+_ALIKE = [pair.split() for pair in sorted(_words(_TABLE["verbs"]["alike"]))]
 _PAST_FORMS = frozenset(
     pair.split()[0] for pair in _words(_TABLE["verbs"]["irregular"])
 )
@@ -198,7 +204,7 @@ def measure_kind(head: str, unit: str = "") -> MeasureKind:
     words |= {f"{word}s" for word in words}
     if unit == "%" or words & (_SHARES | _LEVELS):
         return "level"
-    behind = [part.strip().lower() for part in _PER.split(unit)[1:]]
+    behind = denominators(unit)
     if behind:
         return "stock" if _TIMES.issuperset(behind) else "level"
     if words & _FLOWS:
@@ -210,11 +216,37 @@ def measure_kind(head: str, unit: str = "") -> MeasureKind:
     return "stock" if words & _STOCKS else ""
 
 
+def denominators(unit: str) -> list[str]:
+    """Return what a unit is per: "person" and "day" of "litres per person per day"."""
+    return [part.strip().lower() for part in _PER.split(unit)[1:]]
+
+
+def is_of_persons(head: str) -> bool:
+    """Return whether a head is that of names of people."""
+    return _plain(head) in _PERSONS
+
+
+def is_start(head: str) -> bool:
+    """Return whether a head says when something began: "Since", "Date joined"."""
+    return not _STARTS.isdisjoint(re.findall(r"\w+", _plain(head)))
+
+
+def also_written(text: str) -> str:
+    """Return the words that tables may have for others: "salary" of "earns"."""
+    words = with_base_forms(text).lower().split()
+    found: list[str] = []
+    for written, base in _ALIKE:
+        if base in words or f"{base}s" in words:
+            found.append(written)
+    return " ".join(found)
+
+
 def is_past(word: str) -> bool:
     """Return whether an English word says that something happened: "served", "sent"."""
     if word in _STATES:
         return False
-    return word in _PAST_FORMS or _PAST.fullmatch(word) is not None
+    is_regular = len(word) > 5 and word.endswith("ed") and word[-3] != "e"
+    return is_regular or word in _PAST_FORMS
 
 
 def is_total(label: str) -> bool:

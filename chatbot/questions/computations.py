@@ -10,11 +10,18 @@ from .english import pattern, words
 
 __all__ = [
     "HAPPENS_WORDS",
+    "PERSON_WORDS",
+    "THERE_WORDS",
     "Computation",
+    "asked_label",
     "begins_span",
+    "counted_place",
+    "extreme_of_time",
     "joins_names",
+    "negates",
     "read_computations",
     "without_computations",
+    "without_there",
 ]
 
 ComputationKind = Literal[
@@ -28,6 +35,15 @@ _SINCE = pattern(r"\b{since_of_sheets}\W*(?:the\W*)?$")
 _JOINS = pattern(
     r"^\W*(?:{and_of_sheets}\W*)?(?:(?:the|of|number|les?|des|las?|los|os|as)\W+)*$"
 )
+_COUNTS = pattern(r"\b{counts_of_sheets}\b")
+_NO = pattern(r"\b{no_of_sheets}\b")
+_LABEL = pattern(r"^\W*{asks_label}\b")
+_LONGEST = pattern(r"\b{longest_of_sheets}\b")
+_LATEST = pattern(r"\b{latest_of_sheets}\b")
+THERE_WORDS = words("there_words")
+"""Words that only say that what is counted is there."""
+PERSON_WORDS = words("person_words")
+"""Words for the people whose names a sheet has."""
 _FORMS: tuple[tuple[ComputationKind, re.Pattern[str]], ...] = (
     ("unknown", pattern(r"\b{not_of_sheets}\b")),
     ("change", pattern(r"\b{changes_of_sheets}\b")),
@@ -83,3 +99,39 @@ def begins_span(text: str) -> bool:
 def joins_names(text: str) -> bool:
     """Return whether the words between two names make a list of them: "and the"."""
     return _JOINS.search(text) is not None
+
+
+def counted_place(text: str) -> int | None:
+    """Return where what a question counts stands: behind "how many"; None where it
+    counts nothing.
+    """
+    match = _COUNTS.search(text)
+    return match.end() if match else None
+
+
+def asked_label(text: str) -> int | None:
+    """Return where the name stands of which a question asks which one: behind "in
+    which"; None where it asks for none.
+    """
+    match = _LABEL.search(text)
+    return match.end() if match else None
+
+
+def negates(text: str) -> bool:
+    """Return whether a text says "no" or "without"."""
+    return _NO.search(text) is not None
+
+
+def extreme_of_time(text: str) -> Literal["first", "last", ""]:
+    """Return whether a question asks what was first or last; "" = neither."""
+    if _LATEST.search(text):
+        return "last"
+    if _LONGEST.search(text):
+        return "first"
+    return ""
+
+
+def without_there(text: str) -> str:
+    """Return a text without the words that only say that what is counted is there."""
+    kept = [word for word in text.split() if word.lower() not in THERE_WORDS]
+    return " ".join(kept)

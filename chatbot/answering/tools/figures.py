@@ -30,9 +30,10 @@ from ...language.local_figures import local_text
 from ...language.markdown import escape_markdown
 from ...language.periods import month_names
 from ...language.reported_figures import dated_text, figures_of, year_of
-from ...language.table_words import is_total
+from ...language.table_words import is_total, with_base_forms
 from ...language.units import PERCENT, convert, is_convertible
 from ...language.words import ENGLISH, Say, spoken
+from ...questions.computations import asked_label
 from ...questions.counted import says_nothing
 from ...questions.kinds import (
     NUMBER_WORDS,
@@ -882,16 +883,18 @@ class FigureTool:
         """
         request, _ = self.asked_for(turn)
         reading = turn.reading
-        if request.kind == "prose" or asks_for_person(reading.text):
+        if request.kind == "prose":
             return None
         rows = self.rows
         asked = rows.read(turn)
         try:
+            if asks_for_person(reading.text):
+                return self.sheets.of_person(turn, request)
             computed = None if may_lack else self.sheets.computed(turn, request)
             if computed is not None:
                 return computed
             found = rows.find(turn, asked)
-            told = self.sheets.of_sheet(turn, asked, found, may_lack=may_lack)
+            told = self._told_of_sheets(turn, request, asked, found, may_lack=may_lack)
             if told is None and not may_lack:
                 told = self._cell_of_table(turn, request, asked, found)
         except SearchEngineError:
@@ -903,6 +906,21 @@ class FigureTool:
         if told is not None or not tables:
             return told
         return self._rows_of_table(turn, request, asked, tables[0])
+
+    def _told_of_sheets(
+        self,
+        turn: Turn,
+        request: Request,
+        asked: AskedWords,
+        found: FoundTables,
+        *,
+        may_lack: bool,
+    ) -> Rendered | None:
+        """Return what the rows of a sheet say together. Raises SearchEngineError."""
+        counted = None if may_lack else self.sheets.counted(turn, request)
+        if counted is not None and not counted.is_near:
+            return counted
+        return self.sheets.of_sheet(turn, asked, found, may_lack=may_lack) or counted
 
     def _rows_of_table(
         self, turn: Turn, request: Request, asked: AskedWords, table: RowFigures
@@ -952,10 +970,16 @@ class FigureTool:
         cells = rows.cells(asked, found.whole + found.near)
         for table, cell in cells:
             text = rows.tell(asked, table, cell.figures, turn.say)
-            line = table.line_of(cell.figures[0])
+            first = cell.figures[0]
+            is_named = asked.of_all(first.heading, first.label)
+            if asked_label(turn.reading.text) is not None and not is_named:
+                # "In which county ...?" asks for another cell of the row.
+                return None
+            line = table.line_of(first)
             # A row of "2024-04" tells of April.
             months = month_names(f"{line} {text}")
-            told = (table.context, line, months)
+            # "Earns" asks for a salary.
+            told = (table.context, line, with_base_forms(line), months)
             unused = UnusedWords(turn.judge)
             if cell.lacking and unused.of_figures(turn.reading, told, text):
                 return None

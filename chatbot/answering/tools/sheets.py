@@ -2,11 +2,10 @@
 sum or mean, a ranking, or those that it names beside each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...checking.tables import markdown_table
-from ...domain import ReportedFigure
 from ...domain.figure_query import (
     Aggregate,
     AnyStep,
@@ -18,11 +17,15 @@ from ...domain.protocols import Passages
 from ...language.analysis import TERM_PATTERN
 from ...language.markdown import escape_markdown
 from ...language.periods import month_names, periods_in
-from ...language.reported_figures import dated_text, figures_of
+from ...language.reported_figures import dated_text
+from ...language.table_words import is_start
 from ...questions.computations import (
     Computation,
+    counted_place,
+    extreme_of_time,
     read_computations,
     without_computations,
+    without_there,
 )
 from ...questions.kinds import (
     Request,
@@ -34,15 +37,17 @@ from ...questions.kinds import (
 from ...search.unused_words import UnusedWords
 from ...search.weights import read_weight
 from ..answer_card import card_of, card_of_table
-from ..asked_words import LACKING, AskedWords, FoundTables, RowFigures
+from ..asked_words import LACKING, AskedWords, FoundTables, RowFigures, Words
 from ..figure_queries import cited
 from ..figure_questions import steps_of
 from ..figure_sentences import in_words, numbered, side_by_side, whole_of
 from ..figure_steps import run
 from ..figure_tables import FigureTables
 from ..figure_words import Rendered, render_table
+from ..sheet_amounts import moment_of
+from ..sheet_counts import SheetCounts
 from ..sheet_names import computed_text
-from ..sheet_rows import DOCUMENT
+from ..sheet_rows import DOCUMENT, SheetRow
 from ..sheet_sums import ComputedCells, SheetSums
 from ..sheets import Sheet, SheetReader
 from ..table_rows import RowReader
@@ -51,6 +56,7 @@ from ..turn import Turn
 __all__ = ["SheetTool"]
 
 MOST_ROWS = int(read_weight("sheets.rows"))
+MOST_COUNTED = int(read_weight("sheets.counted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +73,27 @@ class SheetTool:
         words were not computed; None where it wants nothing of the kind, or no sheet
         has its words. Raises SearchEngineError.
         """
-        text = computed_text(turn.reading.text)
-        if not read_computations(text):
+        if not read_computations(computed_text(turn.reading.text)):
             return None
         asked = self.rows.read(turn, without=without_computations)
-        found = self.rows.find(turn, asked)
-        reader = SheetReader(self.store, self.tables)
         ranks = request.kind == "ranking"
-        scope = turn.question.scope
-        for sums, lacking in reader.sums(asked, found, scope, text, ranks=ranks):
+        for sums, lacking in self._sums(turn, asked, ranks=ranks):
             if len(lacking) > LACKING * len(asked.words):
                 break
-            result = sums.compute()
+            rows = _shared_rows(sums)
+            if any(word.isdigit() for word in lacking):
+                # "More than 1,000" or a year is said in no other words.
+                result = None
+            elif rows is None:
+                result = sums.compute()
+            else:
+                result = rows.share(sums.freed_head() or "")
             rendered = None
             if result is not None:
                 rendered = self._result(turn, request, sums, result)
             elif sums.lacking is not None and not turn.has_model:
-                rendered = self._not_computed(turn, sums)
+                words = _with_next_word(sums.text, sums.lacking)
+                rendered = self._rows_instead(turn, sums, words)
             if rendered is None:
                 continue
             unused = UnusedWords(turn.judge)
@@ -93,6 +103,111 @@ class SheetTool:
                 continue
             return rendered
         return None
+
+    def _sums(
+        self, turn: Turn, asked: AskedWords, *, ranks: bool = False
+    ) -> list[tuple[SheetSums, Words]]:
+        """Return what computes from each sheet that a question may mean, and its words
+        that the sheet lacks: fewest first.
+        """
+        found = self.rows.find(turn, asked)
+        reader = SheetReader(self.store, self.tables)
+        text = computed_text(turn.reading.text)
+        return reader.sums(asked, found, turn.question.scope, text, ranks=ranks)
+
+    def counted(self, turn: Turn, request: Request) -> Rendered | None:
+        """Return how many rows, or labels under a head, a question counts that no
+        column counts; where it says more of them, the rows that it may be about. None
+        where it counts none. Raises SearchEngineError.
+        """
+        text = computed_text(turn.reading.text)
+        place = counted_place(text)
+        if place is None or request.bound is not None:
+            return None
+        asked = self.rows.read(turn, without=without_there)
+        near: Rendered | None = None
+        for sums, lacking in self._sums(turn, asked):
+            counts = SheetCounts(sums, place)
+            if counts.shared is not None:
+                shared = counts.of_share()
+                if shared is not None:
+                    return self._result(turn, request, sums, shared)
+            elif counts.is_in_column:
+                return None
+            elif counts.thing is None:
+                continue
+            elif not counts.lacking:
+                return self._counted(turn, counts)
+            has_half = 2 * len(lacking) <= len(asked.words)
+            if near is None and has_half and not turn.has_model:
+                near = self._rows_instead(turn, sums, text[place:].strip(" ?"))
+        return near
+
+    def of_person(self, turn: Turn, request: Request) -> Rendered | None:
+        """Return who of the people in a sheet has most of what a column counts, or
+        began first or last. None of other questions. Raises SearchEngineError.
+        """
+        asked = self.rows.read(turn)
+        for sums, lacking in self._sums(turn, asked, ranks=True):
+            head = sums.head_of_persons
+            if not head or len(lacking) > LACKING * len(asked.words):
+                continue
+            if sums.names.columns:
+                column = sums.names.columns[0].name
+                ranked = sums.sums_of_groups(column, head)
+                if ranked is not None:
+                    return self._result(turn, request, sums, ranked)
+            ordered = self._in_order_of_time(turn, sums, head)
+            if ordered is not None:
+                return ordered
+        return None
+
+    def _in_order_of_time(
+        self, turn: Turn, sums: SheetSums, head: str
+    ) -> Rendered | None:
+        """Return the people of a sheet in the order in which they began."""
+        extreme = extreme_of_time(sums.text)
+        starts = [one for one in sums.rows[0].labels if is_start(one)]
+        if not extreme or len(starts) != 1:
+            return None
+        times = {}
+        for row in sums.chosen():
+            times[f"{row.labels[head]}, {row.labels[starts[0]]}"] = row
+        names = sorted(times, key=lambda name: moment_of("", name.rpartition(", ")[2]))
+        if extreme == "last":
+            names.reverse()
+        if len(names) < 2:
+            return None
+        text = f"{escape_markdown(starts[0])}: {escape_markdown(names[0])}."
+        return self._listed(turn, sums, text, {name: times[name] for name in names})
+
+    def _counted(self, turn: Turn, counts: SheetCounts) -> Rendered:
+        """Return a count in a sentence, above the names of what was counted."""
+        assert counts.thing is not None
+        sums = counts.sums
+        rows = counts.counted(sums.chosen())
+        whole = len(counts.counted(sums.rows))
+        value = str(len(rows))
+        if len(rows) != whole:
+            value = turn.say("{value} of {whole}", value=value, whole=whole)
+        name = counts.thing.name or sums.subject
+        if name:
+            value = f"{escape_markdown(name)}: {value}"
+        text = f"**{escape_markdown(sums.rows[0].chunk.title)}:** {value}."
+        names = {counts.name_of(row): row for row in rows}
+        return self._listed(turn, sums, text, names)
+
+    def _listed(
+        self, turn: Turn, sums: SheetSums, text: str, names: Mapping[str, SheetRow]
+    ) -> Rendered:
+        """Return a sentence above the names of rows."""
+        rendered = Rendered(turn.say)
+        lines: list[str] = []
+        for name, row in list(names.items())[:MOST_COUNTED]:
+            number = rendered.number_of(row.chunk.id)
+            lines.append(f"{len(lines) + 1}. {escape_markdown(name)} [{number}]")
+        rendered.text = "\n\n".join([text, "\n".join(lines)])
+        return self._with_words(turn, sums, rendered)
 
     def _result(
         self, turn: Turn, request: Request, sums: SheetSums, result: ComputedCells
@@ -130,12 +245,10 @@ class SheetTool:
         )
         return replace(rendered, things=things)
 
-    def _not_computed(self, turn: Turn, sums: SheetSums) -> Rendered:
-        """Return the rows that a question may be about as a table, and which of its
-        words were not computed.
+    def _rows_instead(self, turn: Turn, sums: SheetSums, words: str) -> Rendered:
+        """Return the rows that a question may be about, and which ``words`` of it were
+        not computed.
         """
-        assert sums.lacking is not None
-        words = _with_next_word(sums.text, sums.lacking)
         columns = list(dict.fromkeys(one.name for one in sums.names.columns))
         rows = sums.chosen() or list(sums.rows)
         if not columns:
@@ -190,10 +303,20 @@ class SheetTool:
         request = read_request(turn.reading, countries=0)
         if request.kind == "ranking":
             return self._ranked_sheet(turn, sheet, request)
-        text = turn.reading.text
-        if asks_average(text):
+        if asks_average(turn.reading.text):
             mean = (Aggregate(op="mean"),)
             return self._steps_of_sheet(turn, sheet, sheet.opened, mean)
+        return self._total(turn, asked, sheet, request)
+
+    def _total(
+        self, turn: Turn, asked: AskedWords, sheet: Sheet, request: Request
+    ) -> Rendered | None:
+        """Return what all rows have together; None where a question asks for no total,
+        or counts what the sheet does not.
+        """
+        text = turn.reading.text
+        if asks_how_many(text) and not sheet.counts:
+            return None
         is_amount = asks_how_many(text) and sheet.is_added_up
         is_total = asks_altogether(text) or (is_amount and bool(asked.years))
         if is_total or (sheet.has_inner_rows and request.kind == "value"):
@@ -217,21 +340,13 @@ class SheetTool:
     ) -> Rendered:
         """Return the one cell of a sheet as a sentence, with a note behind it."""
         [row] = sheet.rows
-        figure = row.figures[sheet.columns[0]]
-        table = RowFigures(row.chunk)
-        stated: list[ReportedFigure] = []
-        for one in figures_of(row.chunk):
-            of_row = replace(table.of_row(one), subject=figure.subject)
-            if of_row == figure:
-                stated.append(one)
-        cells = [table.of_row(one) for one in stated[:1]]
-        text = self.rows.tell(asked, table, cells, turn.say)
+        figures = [row.figures[sheet.columns[0]]]
+        text = self.rows.tell(asked, RowFigures(row.chunk), figures, turn.say)
         if note:
             sentence, _, quotation = text.partition("\n\n")
             text = f"{sentence} {note}\n\n{quotation}".strip()
-        months = month_names(" ".join(sheet.about))
-        things = (*sheet.about, months)
-        return Rendered(turn.say, [row.chunk.id], text, things, card_of(stated[:1]))
+        things = (*sheet.about, month_names(" ".join(sheet.about)))
+        return Rendered(turn.say, [row.chunk.id], text, things, card_of(figures))
 
     def _compared_sheet(
         self, turn: Turn, sheet: Sheet, heads: Sequence[str]
@@ -353,6 +468,17 @@ def _with_next_word(text: str, computation: Computation) -> str:
         if behind is not None:
             end = behind.end()
     return text[computation.start : end].strip()
+
+
+def _shared_rows(sums: SheetSums) -> SheetCounts | None:
+    """Return what counts the rows of a sheet, where the question asks for a share of
+    them: "What share of the staff are engineers?" None where it asks for none.
+    """
+    for computation in sums.names.computations:
+        counts = SheetCounts(sums, computation.end)
+        if computation.kind == "share" and counts.thing is not None:
+            return counts
+    return None
 
 
 def _sentence(result: ComputedCells, table: FigureTable, turn: Turn) -> str:
