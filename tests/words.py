@@ -130,7 +130,7 @@ def _said(
     node: ast.Call, known: dict[str, list[str]], own: dict[str, list[str]]
 ) -> Iterator[str]:
     """``own``: the texts that the module gives names; ``known``: all modules."""
-    if _name(node.func) == "counted":
+    if isinstance(node.func, ast.Name) and node.func.id == "counted":
         nouns = _texts(node.args[2], own)
         yield from (_of(count_of(number, noun)) for noun in nouns for number in (1, 2))
     elif node.args:

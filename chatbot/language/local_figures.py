@@ -12,8 +12,15 @@ __all__ = ["local_text", "spellings"]
 _NUMBER = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:,\d{3})+|\d+(?=\.))(?:\.(\d+))?(?!\d|[.,]\d)"
 )
-_WORD = re.compile(r"(?<=\d )(?:million|billion|trillion|times|years)\b")
-"""Words behind a number that have a translation."""
+_WORDS = {
+    "million": "million",
+    "billion": "billion",
+    "trillion": "trillion",
+    "times": "times",
+    "years": "years",
+}
+"""Words behind a number, with what is translated of each."""
+_WORD = re.compile(rf"(?<=\d )(?:{'|'.join(_WORDS)})\b")
 _SIGNS = {"es": (".", ","), "fr": ("\u202f", ","), "pt": (".", ",")}
 """Between groups of digits and before decimals; other languages write both as English
 does. The page's scripts take them from the browser.
@@ -38,7 +45,7 @@ def local_text(text: str, say: Say) -> str:
         return f"{digits}{decimal}{number[2]}"
 
     text = _NUMBER.sub(written, text)
-    return _WORD.sub(lambda word: say(word[0]), text)
+    return _WORD.sub(lambda word: say(_WORDS[word[0]]), text)
 
 
 @lru_cache(4096)

@@ -84,6 +84,7 @@ def test_two_values_stand_side_by_side(page: Page) -> None:
 def test_sums_of_a_sheet_are_drawn_and_cannot_be_explored(page: Page) -> None:
     ask(page, "Which village has built the most stoves?")
     points = page.locator(".chart .point")
+    expect(points).to_have_count(2)
     labels = [point.get_attribute("aria-label") or "" for point in points.all()]
     shown = [label.partition(", source")[0] for label in labels]
     assert shown == ["Luz: 38, sum of 2", "Oro: 27, sum of 2"]

@@ -72,7 +72,8 @@ ANSWER = {
     "message_id",
     "conversation_usage",
 }
-FIGURE = names(ReportedFigure) - {"heading", "label"} | {"indicator"}
+# `how` is only in figures that an answer computed.
+FIGURE = names(ReportedFigure) - {"heading", "label", "how"} | {"indicator"}
 REPORT = {
     "document_id",
     "document_name",
