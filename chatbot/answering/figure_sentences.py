@@ -124,19 +124,33 @@ def _courses(table: FigureTable, say: Say) -> str:
     return " ".join(filter(None, sentences))
 
 
-def cell_text(cell: FigureCell | None, say: Say, *, with_how: bool = True) -> str:
+def cell_text(
+    cell: FigureCell | None,
+    say: Say,
+    *,
+    with_how: bool = True,
+    as_written: bool = False,
+) -> str:
     """Return a cell with its year, how it was computed and its citations: "28,251 feet
-    (8,611 m) [1]".
+    (8,611 m) [1]". ``as_written``: a copied one also as its report writes it, where the
+    language of ``say`` differs.
     """
     if cell is None:
         return say("not found")
     marks = "".join(f"[{number}]" for number in cell.citations)
-    note = _when(cell, say)
+    written = escape_markdown(cell.text)
+    text = local_text(written, say)
+    notes: list[str] = []
+    if as_written and not cell.how and text != written:
+        notes.append(say("“{name}”", name=written))
     if with_how and cell.how:
-        note = ", ".join(filter(None, [cell.how, note]))
-    text = local_text(escape_markdown(cell.text), say)
+        how = escape_markdown(cell.how)
+        # What was converted stands there as its report writes it.
+        notes.append(how if len(cell.sources) == 1 else local_text(how, say))
+    notes.append(escape_markdown(_when(cell, say)))
+    note = ", ".join(filter(None, notes))
     if note:
-        text = f"{text} ({local_text(escape_markdown(note), say)})"
+        text = f"{text} ({note})"
     return f"{text} {marks}".strip()
 
 
@@ -164,7 +178,7 @@ def _each(table: FigureTable, say: Say) -> str:
                     "{subject}, {name}: {value}.",
                     subject=escape_markdown(row.subject),
                     name=escape_markdown(column.indicator),
-                    value=cell_text(cell, say),
+                    value=cell_text(cell, say, as_written=True),
                 )
             )
     return " ".join(parts)
@@ -384,7 +398,8 @@ def higher(table: FigureTable, number: int, say: Say, *, lowest: bool = False) -
             text = "{name}: lower in {first}, {value}, than in {second}, {other}."
         if table_value(rows[0], number) == table_value(rows[1], number):
             text = "{name}: the same in {first}, {value}, and in {second}, {other}."
-    values = [cell_text(row.cells[number], say) for row in rows[:2]]
+    cells = [row.cells[number] for row in rows[:2]]
+    values = [cell_text(cell, say, as_written=True) for cell in cells]
     return say(
         text,
         name=escape_markdown(table.columns[number].indicator),

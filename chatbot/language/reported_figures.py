@@ -210,16 +210,22 @@ def year_of(figure: ReportedFigure) -> int:
     return figure.year or (figure.edition if isinstance(figure.edition, int) else 0)
 
 
-def dated_text(figure: ReportedFigure, say: Say) -> str:
+def dated_text(figure: ReportedFigure, say: Say, *, as_written: bool = False) -> str:
     """Return a figure as the language of ``say`` writes it, with its year: "4.5% (2024
-    est.)".
+    est.)". ``as_written``: also as its report does, where that differs: "4,5% («4.5%»,
+    2024 est.)".
     """
-    when = say("{year} edition", year=figure.edition) if figure.edition else ""
+    written = escape_markdown(figure.text)
+    text = local_text(written, say)
+    notes: list[str] = []
+    if as_written and text != written:
+        notes.append(say("“{name}”", name=written))
     if figure.year is not None:
-        when = f"{figure.year}{' est.' if figure.estimate else ''}"
-    text = local_text(escape_markdown(figure.text), say)
-    if when:
-        return f"{text} ({when})"
+        notes.append(f"{figure.year}{' est.' if figure.estimate else ''}")
+    elif figure.edition:
+        notes.append(say("{year} edition", year=figure.edition))
+    if notes:
+        return f"{text} ({', '.join(notes)})"
     return text
 
 

@@ -807,7 +807,7 @@ class FigureTool:
         """Return a figure with its subject and name, also in the first of these units,
         as the passage of this number has it.
         """
-        shown = dated_text(figure, say)
+        shown = dated_text(figure, say, as_written=True)
         if units:
             value = convert(figure.value, figure.unit, units[0])
             converted = escape_markdown(in_unit(value, units[0]))
