@@ -11,7 +11,7 @@ from itertools import pairwise
 from ..domain import ReportedFigure
 from ..domain.figure_query import FigureCell
 from ..language.periods import DAY, periods_in, unify_periods
-from ..language.table_words import MeasureKind, measure_kind
+from ..language.table_words import MeasureKind, measure_kind, tells_unit
 from ..search.weights import read_weight
 from .figure_steps import in_unit
 from .sheet_rows import DOCUMENT, SheetRow, grouped
@@ -75,11 +75,17 @@ def amount_of(
     first = figures[0]
     if len(figures) == 1:
         return CellSum(first.value, first.unit, first.text, (first,), period)
-    if kind in {"level", ""} or len({figure.unit for figure in figures}) > 1:
+    if kind in {"level", ""} or len(_units_of(rows, column)) > 1:
         return None
     total = sum((figure.value for figure in figures), Decimal(0))
     text = added_terms([figure.text for figure in figures])
     return CellSum(total, first.unit, text, tuple(figures), period)
+
+
+def _units_of(rows: Sequence[SheetRow], column: str) -> set[str]:
+    """Return the units of a column, with those that labels beside it say."""
+    heads = [head for head in rows[0].labels if tells_unit(head)]
+    return {f"{row.figures[column].unit} {row.label_of(heads)}" for row in rows}
 
 
 def added_terms(texts: Sequence[str]) -> str:

@@ -58,8 +58,11 @@ class SheetCounts:
         word = self.sums.text[token.start : token.end]
         if word in PERSON_WORDS and self.sums.head_of_persons:
             return Mention(token.start, token.end, "", self.sums.head_of_persons)
-        # A section may have the name of its row.
         rows = self.sums.rows
+        if not all(figure.unit for figure in rows[0].figures.values()):
+            # A column may count it: "outpatients" of a table by diagnosis.
+            return None
+        # A section may have the name of its row.
         parts = [set(row.chunk.section.split(SECTION_SEPARATOR)) for row in rows]
         of_sheet = set.intersection(*parts) - {rows[0].chunk.title}
         if set(token.terms) & set(self.sums.asked.terms(" ".join(of_sheet))):

@@ -56,6 +56,7 @@ _STOCKS = _words(_TABLE["columns"]["stocks"])
 _STATES = _words(_TABLE["columns"]["states"])
 _PERSONS = _words(_TABLE["columns"]["persons"])
 _STARTS = _words(_TABLE["columns"]["starts"])
+_UNITS_OF_ROWS = _words(_TABLE["columns"]["units"])
 _TIMES = _words(_TABLE["columns"]["times"])
 _TOTALS = _words(_TABLE["columns"]["totals"])
 _BASE_FORMS = dict(
@@ -224,6 +225,13 @@ def denominators(unit: str) -> list[str]:
 def is_of_persons(head: str) -> bool:
     """Return whether a head is that of names of people."""
     return _plain(head) in _PERSONS
+
+
+def tells_unit(head: str) -> bool:
+    """Return whether the labels under a head are units of the figures beside them:
+    "Currency", "Unit".
+    """
+    return role_of_head(head) == "unit" or _plain(head) in _UNITS_OF_ROWS
 
 
 def is_start(head: str) -> bool:

@@ -25,6 +25,12 @@ SHEETS = {
     "agents.csv": "Nom;District;Fonction;Salaire (EUR/mois)\n"
     "Awa Ba;Nord;Infirmière;900\nIdris Sy;Nord;Chauffeur;500\n"
     "Lala Dia;Sud;Chauffeur;520\n",
+    "bridge gifts.csv": "Day,Giver,Purpose,Sum,Currency\n"
+    "2025-03-01,Weavers,Bridge,400,EUR\n2025-03-09,Millers,Bridge,900,CHF\n"
+    "2025-04-02,Weavers,Bells,100,EUR\n2025-05-05,Smiths,Bells,250,EUR\n",
+    "animal ward.md": "# Animal ward\n\n## Patients by illness\n\n"
+    "| Illness | Dogs | Cats | Total |\n|---|---|---|---|\n| Mange | 4 | 2 | 6 |\n"
+    "| Fracture | 3 | 5 | 8 |\n| Total | 7 | 7 | 14 |\n",
 }
 
 
@@ -139,6 +145,28 @@ def test_what_is_not_counted_shows_the_rows_and_says_so(
     assert not answer.answered
     assert "was not computed" in answer.response
     assert answer.card is None
+
+
+def test_amounts_of_several_currencies_are_listed_and_not_added_up(
+    ask: Callable[[str], Answer],
+) -> None:
+    answer = ask("Total sum for the bridge")
+    assert "2 rows, which are not added up" in answer.response
+    assert "1,300" not in answer.response
+    assert "Total Sum, Bells of 2 rows: 350" in ask("Total sum for the bells").response
+
+
+def test_different_labels_are_counted(ask: Callable[[str], Answer]) -> None:
+    """They were answered with the sum of the gifts."""
+    answer = ask("How many different givers are there?")
+    assert answer.response.startswith("**bridge gifts:** Giver: 3.")
+
+
+def test_rows_are_not_counted_where_a_column_counts(
+    ask: Callable[[str], Answer],
+) -> None:
+    """The illnesses were counted as patients."""
+    assert "14" in ask("How many patients did the animal ward have?").response
 
 
 def test_a_label_that_is_asked_for_is_not_another_cell(
