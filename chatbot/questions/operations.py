@@ -427,16 +427,27 @@ def unmet_words(reading: Reading, quotes: str, *, subjects: int) -> Sequence[str
     operation = read_operation(reading, subjects=subjects)
     if operation.wanted == "convert":
         return () if _has_unit(quotes, operation.units[-1]) else operation.units[:1]
-    if operation.wanted == "share" and "%" in quotes.partition("[1]")[0]:
-        # A share that another passage states is one of something else.
-        return ()
-    first = quotes.partition("[1]")[0]
-    if operation.wanted == "count" and ("%" not in first or _COUNT.search(first)):
+    if _is_stated(operation, quotes):
         return ()
     for form in _FORMS.get(operation.wanted, ()):
         if match := form.search(plain):
             return [match[0].strip()]
     return ()
+
+
+def _is_stated(operation: Operation, quotes: str) -> bool:
+    """Return whether quotations state what is wanted, so that nothing is computed."""
+    first = quotes.partition("[1]")[0]
+    match operation.wanted:
+        case "share":
+            # A share that another passage states is one of something else.
+            return "%" in first
+        case "count":
+            return "%" not in first or _COUNT.search(first) is not None
+        case "each":
+            # "GDP per capita" is one of each person.
+            return BY_PEOPLE.search(quotes.partition("\n\n")[0]) is not None
+    return False
 
 
 def dropped_operations(reading: Reading, names: str) -> Sequence[str]:

@@ -145,6 +145,8 @@ def test_what_stands_beside_a_question_is_no_second_one() -> None:
         ("Is Chad poorer than Laos?", "$1,000", ["poorer than"]),
         ("Why is Chad poorer than Laos?", "$1,000", []),
         ("How many people live in Chad?", "19 million", []),
+        ("Compare tea per head in Chad and Laos", "Tea: 9 kg", ["per head"]),
+        ("Compare tea per head in Chad and Laos", "Tea per capita: 9 kg", []),
     ],
 )
 def test_what_quotations_do_not_compute_is_named(
