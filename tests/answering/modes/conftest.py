@@ -4,16 +4,19 @@ small reports.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from chatbot.answering.flow import Flow
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
-from chatbot.domain import Question, Scope
+from chatbot.domain import Answer, Question, Scope
 from chatbot.domain.scope import Value, Values
 from chatbot.library.pipeline import Ingested
 from chatbot.library.sources import Source
+from tests.asking import on_the_way
 from tests.conftest import small_settings
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -56,6 +59,16 @@ def services_of_sheets(folder: Path, texts: Mapping[str, str]) -> Iterator[Servi
             path.write_text(text, encoding="utf-8")
             keyless.ingesting.service.ingest(Source(path, name))
         yield keyless
+
+
+def answers_of(flow: Flow) -> Callable[[str], Answer]:
+    """Return what answers a question by this flow, from five passages at most."""
+
+    def answer(query: str) -> Answer:
+        asked = replace(question(query), top_k=5)
+        return on_the_way(flow, asked)[-1].answer
+
+    return answer
 
 
 def scope(**conditions: Value) -> Scope:

@@ -3,13 +3,11 @@ the sum of another column.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 
 from chatbot.domain import Answer
-from tests.answering.modes.conftest import question, services_of_sheets
-from tests.asking import on_the_way
+from tests.answering.modes.conftest import answers_of, services_of_sheets
 
 SHEETS = {
     "oven team.csv": "Name,Shop,Job,Since,Salary (EUR/month)\n"
@@ -41,12 +39,7 @@ def ask(
     """Answers from these sheets."""
     folder = tmp_path_factory.mktemp("counts")
     with services_of_sheets(folder, SHEETS) as keyless:
-
-        def answer(query: str) -> Answer:
-            asked = replace(question(query), top_k=5)
-            return on_the_way(keyless.everything.flow, asked)[-1].answer
-
-        yield answer
+        yield answers_of(keyless.everything.flow)
 
 
 @pytest.mark.parametrize(

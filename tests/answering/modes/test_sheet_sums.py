@@ -3,7 +3,6 @@ and means; and what is not computed says so instead of showing one cell.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -11,8 +10,7 @@ from chatbot.answering.flow import Flow
 from chatbot.domain import Answer, Scope
 from chatbot.domain.figure_query import FigureQuery
 from chatbot.questions.computations import read_computations
-from tests.answering.modes.conftest import question, services_of_sheets
-from tests.asking import on_the_way
+from tests.answering.modes.conftest import answers_of, services_of_sheets
 
 SHEETS = {
     "loans.csv": "Month,Loans,Amount (EUR),Defaults\nJanuary,240,9600,12\n"
@@ -40,12 +38,7 @@ def flow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flow]:
 @pytest.fixture(scope="module")
 def ask(flow: Flow) -> Callable[[str], Answer]:
     """Answers from these sheets."""
-
-    def answer(query: str) -> Answer:
-        asked = replace(question(query), top_k=5)
-        return on_the_way(flow, asked)[-1].answer
-
-    return answer
+    return answers_of(flow)
 
 
 def test_a_ratio_is_drawn_as_itself(ask: Callable[[str], Answer]) -> None:

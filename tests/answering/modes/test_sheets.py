@@ -3,14 +3,12 @@ other; never one of them by accident.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 
 from chatbot.domain import Answer
 from chatbot.language.table_words import measure_kind, with_base_forms
-from tests.answering.modes.conftest import question, services_of_sheets
-from tests.asking import on_the_way
+from tests.answering.modes.conftest import answers_of, services_of_sheets
 
 SHEETS = {
     "ferry.csv": "Month,Passengers,Delay rate (%)\nJanuary,310,4\nFebruary,205,9\n"
@@ -39,12 +37,7 @@ def ask(
     """Answers from these sheets."""
     folder = tmp_path_factory.mktemp("sheets")
     with services_of_sheets(folder, SHEETS) as keyless:
-
-        def answer(query: str) -> Answer:
-            asked = replace(question(query), top_k=5)
-            return on_the_way(keyless.everything.flow, asked)[-1].answer
-
-        yield answer
+        yield answers_of(keyless.everything.flow)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """A cell of a table is a sentence, then its row; a row is quoted without its table."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from chatbot.app.services import build
 from chatbot.domain import Answer
 from chatbot.domain.figures import GlossaryEntry
 from chatbot.library.sources import Source
-from tests.answering.modes.conftest import MALI_2021, question
+from tests.answering.modes.conftest import MALI_2021, answers_of, question
 from tests.asking import on_the_way
 from tests.conftest import KENYA_2023, ingest_file, small_settings
 
@@ -149,12 +148,7 @@ def ask(
             path.write_text(text, encoding="utf-8")
             about = {"country_name": name.title(), "year": year}
             ingest_file(keyless, path, name, **about, type="country_report")
-
-        def answer(query: str) -> Answer:
-            asked = replace(question(query), top_k=5)
-            return on_the_way(keyless.everything.flow, asked)[-1].answer
-
-        yield answer
+        yield answers_of(keyless.everything.flow)
 
 
 @pytest.mark.parametrize(
