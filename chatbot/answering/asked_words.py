@@ -52,7 +52,7 @@ class AskedWords:
 
     @cached_property
     def says_past(self) -> bool:
-        """Whether it says that something happened: "How many trucks arrived?"."""
+        """Whether a word is a past tense, as in "How many trucks arrived?"."""
         return any(is_past(word) for word in re.findall(r"\b[a-z]+\b", self.text))
 
     def within(self, *texts: str) -> Words:

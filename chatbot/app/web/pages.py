@@ -206,17 +206,11 @@ def _has_countries() -> bool:
     """Return whether the caller finds reports on several countries, which the first
     screen shows on a map.
     """
-    first = None
     try:
-        records = library().reader.documents.index().inside(Scope())
+        countries = library().reader.documents.values(COUNTRY)
     except DatabaseError:
         return False
-    for record in records:
-        country = record.metadata.get(COUNTRY)
-        first = first or country
-        if country and country != first:
-            return True
-    return False
+    return len(countries) > 1
 
 
 @pages.get("/documents", about=PAGE)
