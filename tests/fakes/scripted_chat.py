@@ -16,8 +16,8 @@ from chatbot.app.web.middleware import SECURITY_HEADERS
 from chatbot.app.web.monitoring import NoObserver
 from chatbot.app.web.pages import assets, pages
 from chatbot.config.settings import Settings
-from chatbot.domain.documents import MEGABYTE, DocumentRecord, Holdings
-from chatbot.domain.scope import Scope
+from chatbot.domain.documents import MEGABYTE, Holdings
+from chatbot.domain.scope import Scope, Value
 from tests.app.web.live import served
 from tests.fakes.nx_server import wait_until
 
@@ -76,7 +76,7 @@ class NoDocuments:
     def index(self) -> "NoDocuments":
         return self
 
-    def inside(self, scope: Scope) -> list[DocumentRecord]:
+    def values(self, field: str) -> list[Value]:
         return []
 
     def holdings(self, scope: Scope) -> Holdings:
