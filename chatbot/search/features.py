@@ -41,6 +41,7 @@ WEIGHTS: Mapping[str, float] = {
     "prose_heading": read_weight("features.prose_heading"),
     "older": read_weight("features.older"),
     "within": read_weight("features.within"),
+    "near_within": read_weight("features.near_within"),
 }
 NAMED = read_weight("order.named")
 PEAK = read_weight("order.peak")
@@ -60,8 +61,9 @@ class Candidates:
     and the similarity of its heading, in standard deviations; ``earned`` is how much
     the headings of its document count beside those of others, from 0 to 1. ``words`` is
     how much of the question it has beside the others of its document, in standard
-    deviations, too. A word that all of them have says nothing there. It is 0 where
-    headings name what a passage says.
+    deviations, too. A word that all of them have says nothing there. ``near`` is how
+    near its vector is to the question beside theirs. Both are 0 where headings name
+    what a passage says.
 
     ``nearness``: of the nearest heading, from 0 to 1 (it names what is asked).
     ``is_story``: a sentence tells what happened in the year asked, and no near heading
@@ -74,6 +76,7 @@ class Candidates:
     headings: ScoreArray
     earned: ScoreArray
     words: ScoreArray
+    near: ScoreArray
     newest: Mapping[Hashable, int]
     """The newest edition of each series among the passages."""
     nearness: float
@@ -83,7 +86,7 @@ class Candidates:
 def features(question: Candidates, passage: int) -> dict[str, float]:
     """Return what speaks for a passage, by the names of the weights. ``passage`` is its
     position among those found. "older" is 0 or 1; the others are standard deviations.
-    "within" orders the passages of one document only.
+    "within" and "near_within" order the passages of one document only.
     """
     text = question.text
     hit = question.hits[passage]
@@ -111,6 +114,7 @@ def features(question: Candidates, passage: int) -> dict[str, float]:
         "prose_heading": heading if text.prose else 0.0,
         "older": float(older),
         "within": float(question.words[passage]),
+        "near_within": float(question.near[passage]),
     }
 
 
@@ -140,6 +144,7 @@ def compare(
         headings=_counted_headings(hits, standard(similar), earned),
         earned=earned,
         words=_words_within(text.topic, hits, earned, language),
+        near=_near_within(hits, earned),
         newest=newest,
         nearness=nearness,
         is_story=_is_story(text, hits, similar, language),
@@ -188,6 +193,20 @@ def _words_within(
         of_document = [hits[position] for position in own]
         words[own] = standard(words_in(question, language, of_document))
     return words
+
+
+def _near_within(hits: Sequence[SearchHit], earned: ScoreArray) -> ScoreArray:
+    """Return how near the vector of each passage is to the question beside those of its
+    document. The search by words puts the passages first that repeat the document's
+    name, which a question names to say where to look.
+    """
+    documents = np.array([hit.chunk.document_id for hit in hits])
+    scores = np.array([hit.score or 0.0 for hit in hits])
+    near = np.zeros(len(hits))
+    for document in np.unique(documents[earned < 1]):
+        own = documents == document
+        near[own] = standard(scores[own])
+    return near
 
 
 def words_in(question: str, language: str, hits: Sequence[SearchHit]) -> ScoreArray:

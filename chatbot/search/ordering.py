@@ -35,6 +35,8 @@ LONGEST_NAME = 12
 """Words of a heading that is compared."""
 ALIKE = 0.01
 """Scores of headings between which a question makes no difference."""
+OF_ONE_DOCUMENT = ("within", "near_within")
+"""Features that order the passages of one document, and say nothing about others."""
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
 
@@ -108,14 +110,15 @@ def heading_score(near: Near | None, earned: float) -> float | None:
 def ranked(question: Candidates, weights: Mapping[str, float]) -> list[int]:
     """Return the positions of the passages by the weighted sum of their features, best
     first; equal ones in their order. Then the passages of each document exchange their
-    places, by the words that tell them apart.
+    places, by the words and the vectors that tell them apart.
     """
     hits = question.hits
     total = np.zeros(len(hits))
     within = np.zeros(len(hits))
     for position in range(len(hits)):
         values = features(question, position)
-        within[position] = weights["within"] * values.pop("within")
+        for name in OF_ONE_DOCUMENT:
+            within[position] += weights[name] * values.pop(name)
         for name, value in values.items():
             total[position] += weights[name] * value
     within += total

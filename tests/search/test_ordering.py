@@ -305,12 +305,32 @@ class TestHeadings:
 
     def test_both_searches_may_put_different_passages_of_one_report_first(self) -> None:
         nearest = replace(hit("nearest", 2024, "Report › Money", score=0.8), score=0.9)
-        worded = hit("worded", 2024, "Report › Wells", score=0.9)
+        worded = hit("displaced", 2024, "Report › Wells", score=0.9)
         worded = replace(worded, score=0.8, keyword_score=9.0)
         lifted = hit("lifted", 2025, "People › Displaced families", score=0.8)
         counts = {"d-2024": HeadingCounts(3, 0), "d-2025": HeadingCounts(50, 40)}
         hits = [nearest, worded, lifted]
-        assert self.order("displaced families", hits, 9.0, counts)[0] == "worded"
+        assert self.order("displaced families", hits, 9.0, counts)[0] == "displaced"
+
+    @pytest.mark.parametrize(
+        ("indicators", "first"), [(0, "fee of members"), (50, "club, the club")]
+    )
+    def test_within_a_document_a_passage_that_repeats_its_name_is_not_the_first(
+        self, indicators: int, first: str
+    ) -> None:
+        """Who names the club says where to look: the search by words finds the passage
+        that says what the club is, the one by meaning that which answers.
+        """
+        named = hit("club, the club", 2021, "Club › About", score=0.9)
+        told = hit("fee of members", 2021, "Club › Page", score=0.5)
+        hits = [
+            replace(named, score=0.6, keyword_score=9.0),
+            replace(told, score=0.8, keyword_score=0.1),
+            of_another_document("other", score=0.7),
+        ]
+        counts = {"d-2021": HeadingCounts(60, indicators)}
+        order = self.order("What do members of the club pay?", hits, 0.0, counts)
+        assert [text for text in order if text != "other"][0] == first
 
     def test_a_passage_without_a_heading_is_an_average_one(self) -> None:
         """A report without headings is not behind every other."""
