@@ -44,6 +44,34 @@ class AskedWords:
     text: str = ""
     query: str = ""
     """The words that say what is asked, as they are written."""
+    quality: Words = frozenset()
+    """Those for what is asked behind "how": the age of "how old"."""
+    message: str = ""
+    """The message of a follow-up, without what the conversation adds to it."""
+
+    @cached_property
+    def own(self) -> "AskedWords | None":
+        """What the message of a follow-up asks with; None of other questions."""
+        if not self.message:
+            return None
+        return replace(
+            self,
+            every=frozenset(self.terms(self.message)),
+            years=(),
+            letters=frozenset(LETTER.findall(self.message)),
+            text=" ".join(re.findall(r"\w+", self.message)),
+            message="",
+        )
+
+    def preferred(self, names: Sequence[str]) -> list[str]:
+        """Return those of some names that have most words of the message of a
+        follow-up: "And in Igoma?" asks no longer for the place of before.
+        """
+        if self.own is None:
+            return list(names)
+        counts = {name: len(self.own.of_all(name)) for name in names}
+        most = max(counts.values(), default=0)
+        return [name for name in names if counts[name] == most]
 
     @cached_property
     def wants_share(self) -> bool:

@@ -3,6 +3,7 @@ there at a time, as staff, the newest month counts, added up over places; prices
 shares are not added up.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -10,18 +11,23 @@ from itertools import pairwise
 
 from ..domain import ReportedFigure
 from ..domain.figure_query import FigureCell
-from ..language.periods import DAY, periods_in, unify_periods
-from ..language.table_words import MeasureKind, measure_kind, tells_unit
+from ..language.table_words import MeasureKind, is_total, measure_kind
 from ..search.weights import read_weight
 from .figure_steps import in_unit
-from .sheet_rows import DOCUMENT, SheetRow, grouped
+from .sheet_rows import DOCUMENT, Moment, SheetRow, grouped, moment_of
 
-__all__ = ["CellSum", "added_terms", "amount_of", "at_one_time", "kind_of", "moment_of"]
+__all__ = [
+    "CellSum",
+    "added_terms",
+    "amount_of",
+    "at_one_time",
+    "kind_of",
+    "summed_columns",
+]
 
 _MOST_TERMS = int(read_weight("sheets.terms"))
 _FLAT = Decimal(str(read_weight("sheets.flat")))
 _FLAT_MONTHS = int(read_weight("sheets.flat_months"))
-Moment = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +81,12 @@ def amount_of(
     first = figures[0]
     if len(figures) == 1:
         return CellSum(first.value, first.unit, first.text, (first,), period)
-    if kind in {"level", ""} or len(_units_of(rows, column)) > 1:
+    units = {figure.unit for figure in figures}
+    if kind in {"level", ""} or len(units) > 1:
         return None
     total = sum((figure.value for figure in figures), Decimal(0))
     text = added_terms([figure.text for figure in figures])
     return CellSum(total, first.unit, text, tuple(figures), period)
-
-
-def _units_of(rows: Sequence[SheetRow], column: str) -> set[str]:
-    """Return the units of a column, with those that labels beside it say."""
-    heads = [head for head in rows[0].labels if tells_unit(head)]
-    return {f"{row.figures[column].unit} {row.label_of(heads)}" for row in rows}
 
 
 def added_terms(texts: Sequence[str]) -> str:
@@ -129,6 +130,30 @@ def kind_of(
     return kind
 
 
+def summed_columns(rows: Sequence[SheetRow]) -> frozenset[str]:
+    """Return the columns that a sheet itself adds up: a row of totals has the sum of
+    all others of its document.
+    """
+    summed: set[str] = set()
+    for document_id in {row.chunk.document_id for row in rows}:
+        parts: dict[str, list[Decimal]] = defaultdict(list)
+        totals: list[SheetRow] = []
+        for row in rows:
+            if row.chunk.document_id != document_id:
+                continue
+            if any(map(is_total, row.labels.values())):
+                totals.append(row)
+                continue
+            for column, figure in row.figures.items():
+                parts[column].append(figure.value)
+        for row in totals:
+            for column, figure in row.figures.items():
+                values = parts[column]
+                if len(values) > 1 and sum(values) == figure.value:
+                    summed.add(column)
+    return frozenset(summed)
+
+
 def _is_flat(rows: Sequence[SheetRow], column: str) -> bool:
     """Return whether figures change so little from month to month that they may count
     what is there, and not what happens.
@@ -166,16 +191,3 @@ def _moment(row: SheetRow, heads: Sequence[str]) -> Moment:
         years.append(year)
         rest += others
     return (*[year for year in years if year], *rest)
-
-
-def moment_of(head: str, label: str) -> Moment:
-    """Return the year and the month of a label, in the order of time; () of another."""
-    if len(label) == 4 and label.isdecimal():
-        return (label,)
-    text = unify_periods(f"{head}: {label}")
-    periods = periods_in(text)
-    if len(periods) != 1:
-        return ()
-    [(term, year)] = periods
-    days = [f"{int(day.removesuffix('day')):02}" for day in DAY.findall(text)]
-    return (year, term, *days)

@@ -10,6 +10,7 @@ from ..language.periods import DAY, is_time, periods_in, unify_periods
 from ..language.table_words import (
     denominators,
     is_share,
+    is_total,
     part_units,
     role_of_head,
     with_base_forms,
@@ -17,7 +18,7 @@ from ..language.table_words import (
 from ..language.units import PERCENT
 from ..questions.computations import Computation, read_computations
 from .asked_words import AskedWords
-from .sheet_rows import DOCUMENT, PERIOD, SheetRow
+from .sheet_rows import DOCUMENT, PERIOD, SheetRow, total_column
 
 __all__ = ["AskedToken", "Mention", "SheetNames", "computed_text"]
 
@@ -75,8 +76,12 @@ class SheetNames:
         it has, then those that one of its other words surely means.
         """
         heads = dict.fromkeys(head for row in self.rows for head in row.figures)
+        total = total_column(self.rows)
+        if total and not is_total(total):
+            # "Which school" asks for none of "All schools".
+            del heads[total]
         covered = self._covered(self._label_mentions)
-        return self._named(heads, "", covered, weakly=True)
+        return self._of_message(self._named(heads, "", covered, weakly=True))
 
     @cached_property
     def labels(self) -> Mapping[str, Sequence[Mention]]:
@@ -84,7 +89,14 @@ class SheetNames:
         by_head: dict[str, list[Mention]] = {}
         for mention in self._label_mentions:
             by_head.setdefault(mention.head, []).append(mention)
-        return by_head
+        return {head: self._of_message(one) for head, one in by_head.items()}
+
+    def _of_message(self, mentions: list[Mention]) -> list[Mention]:
+        """Return the mentions in the message of a follow-up, which stands before what
+        the conversation adds to it; all without any.
+        """
+        end = len(computed_text(self.asked.message))
+        return [mention for mention in mentions if mention.start < end] or mentions
 
     @cached_property
     def heads(self) -> list[Mention]:

@@ -7,20 +7,27 @@ from dataclasses import dataclass, replace
 from ..domain import Chunk, ReportedFigure
 from ..domain.scope import NamedYears
 from ..language.countries import country_code
-from ..language.periods import is_time, periods_in
+from ..language.periods import DAY, is_time, periods_in, unify_periods
 from ..language.reported_figures import figures_of, year_of
+from ..language.table_words import tells_unit
+from ..questions.computations import span_asked
 from ..questions.reading import COUNTRY
+from ..search.weights import read_weight
 from .asked_words import RowFigures, written
 
 __all__ = [
     "DOCUMENT",
     "PERIOD",
+    "Moment",
     "SheetRow",
     "by_period",
     "grouped",
     "long_rows",
+    "moment_of",
     "newest_of_months",
+    "of_span",
     "rows_of",
+    "total_column",
 ]
 
 DOCUMENT = ""
@@ -30,6 +37,8 @@ ROW = " "
 PERIOD = "Period"
 """The head of months or years that are heads of columns in the sheet."""
 Labels = Mapping[str, str]
+Moment = tuple[str, ...]
+_COLUMNS_OF_SUM = int(read_weight("sheets.columns_of_sum"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +87,20 @@ def rows_of(chunk: Chunk) -> Iterator[SheetRow]:
                 figures[head] = _of_line(table.of_row(same.pop(0)), line)
             elif head:
                 labels[head] = value
+                if tells_unit(head) and figures:
+                    _add_unit(figures, value)
             elif not figures:
                 labels[ROW] = value
         if figures:
             yield SheetRow(labels, figures, chunk)
+
+
+def _add_unit(figures: dict[str, ReportedFigure], unit: str) -> None:
+    """Give the last figure of a row, without a unit of its own, that behind it."""
+    head, figure = list(figures.items())[-1]
+    if not figure.unit and unit:
+        text = f"{figure.text} {unit}"
+        figures[head] = replace(figure, unit=unit, text=text)
 
 
 def _of_line(figure: ReportedFigure, line: str) -> ReportedFigure:
@@ -91,6 +110,25 @@ def _of_line(figure: ReportedFigure, line: str) -> ReportedFigure:
     if country_code(figure.subject):
         return replace(figure, subject=line.partition("; ")[0])
     return figure
+
+
+def total_column(rows: Sequence[SheetRow]) -> str:
+    """Return the head of the column that has the sum of all others in each row: "All
+    schools" beside the schools; "" without one.
+    """
+    heads = list(dict.fromkeys(head for row in rows for head in row.figures))
+    whole = [row for row in rows if len(row.figures) == len(heads)]
+    if len(heads) < _COLUMNS_OF_SUM or 2 * len(whole) < len(rows):
+        return ""
+    for head in reversed(heads):
+        if all(_is_sum(row, head) for row in whole):
+            return head
+    return ""
+
+
+def _is_sum(row: SheetRow, head: str) -> bool:
+    total = sum(figure.value for figure in row.figures.values())
+    return total == 2 * row.figures[head].value
 
 
 def by_period(row: SheetRow) -> Iterator[SheetRow]:
@@ -142,6 +180,37 @@ def newest_of_months(
         newest = max((row.year for row in of_month), default=0)
         kept = [row for row in kept if row not in of_month or row.year == newest]
     return kept
+
+
+def of_span(text: str, rows: Sequence[SheetRow]) -> list[SheetRow]:
+    """Return the rows of the first or last months, weeks or quarters that a question
+    asks for; all where it asks for none.
+    """
+    span = span_asked(text)
+    kept = list(rows)
+    if span is None:
+        return kept
+    for head in kept[0].labels if kept else ():
+        labels = list(dict.fromkeys(row.labels.get(head, "") for row in kept))
+        if head != DOCUMENT and all(periods_in(f"{head}: {one}") for one in labels):
+            # A sheet may begin with its newest month.
+            labels.sort(key=lambda label: moment_of(head, label))
+            chosen = labels[: span.count] if span.is_first else labels[-span.count :]
+            return [row for row in kept if row.labels.get(head) in chosen]
+    return kept
+
+
+def moment_of(head: str, label: str) -> Moment:
+    """Return the year and the month of a label, in the order of time; () of another."""
+    if len(label) == 4 and label.isdecimal():
+        return (label,)
+    text = unify_periods(f"{head}: {label}")
+    periods = periods_in(text)
+    if len(periods) != 1:
+        return ()
+    [(term, year)] = periods
+    days = [f"{int(day.removesuffix('day')):02}" for day in DAY.findall(text)]
+    return (year, term, *days)
 
 
 def _periods_of(row: SheetRow) -> set[str]:

@@ -20,7 +20,7 @@ from .asked_words import AskedWords
 from .figure_steps import in_unit
 from .sheet_amounts import CellSum, amount_of
 from .sheet_names import Mention, SheetNames
-from .sheet_rows import DOCUMENT, SheetRow, grouped
+from .sheet_rows import DOCUMENT, SheetRow, grouped, total_column
 
 __all__ = ["ComputedCells", "SheetSums", "table_of"]
 
@@ -119,6 +119,8 @@ class SheetSums:
     rows: Sequence[SheetRow]
     text: str
     ranks: bool
+    summed: frozenset[str] = frozenset()
+    """The columns that the sheet itself adds up."""
 
     @cached_property
     def names(self) -> SheetNames:
@@ -143,7 +145,12 @@ class SheetSums:
         heads = {head for row in self.rows for head in row.figures}
         if len(heads) == 1:
             return heads.pop()
-        return self.asked.of_family(heads)
+        return self.total_column or self.asked.of_family(heads)
+
+    @cached_property
+    def total_column(self) -> str:
+        """The head of the sum of all other columns; "" without one."""
+        return total_column(self.rows)
 
     def compute(self) -> ComputedCells | None:
         """Return what the surest words of the question ask to compute that fit these
@@ -222,7 +229,8 @@ class SheetSums:
 
     def amount(self, column: str, rows: Sequence[SheetRow]) -> CellSum | None:
         """Return what a column has in some rows together."""
-        return amount_of(rows, column, happens=self.asked.says_past)
+        happens = self.asked.says_past or column in self.summed
+        return amount_of(rows, column, happens=happens)
 
     @cached_property
     def subject(self) -> str:
@@ -243,15 +251,49 @@ class SheetSums:
         """The head under which the question names two labels, and these; None where
         there is none.
         """
+        pairs: list[tuple[int, str, str, str]] = []
         for head, mentions in self.names.labels.items():
             names = list(dict.fromkeys(mention.name for mention in mentions))
             if len(names) == 2:
-                return head, names[0], names[1]
-        return None
+                pairs.append((mentions[0].start, head, names[0], names[1]))
+        if not pairs:
+            return None
+        _, head, one, other = min(pairs)
+        return head, one, other
 
     def _under(self, head: str, label: str) -> list[SheetRow]:
         rows = self.chosen(but=head)
         return [row for row in rows if row.labels.get(head) == label]
+
+    def _on_side(self, head: str, label: str) -> list[SheetRow]:
+        """Return the rows of one of two labels that a question names. Where not both
+        have its other labels, these are of that before them: "than a technician in
+        Brno".
+        """
+        mentions = self.names.labels[head]
+        if self._is_shared(head):
+            return self._under(head, label)
+        start = min(one.start for one in mentions if one.name == label)
+        end = len(self.text)
+        for mention in mentions:
+            if start < mention.start < end:
+                end = mention.start
+        rows = [row for row in self.rows if row.labels.get(head) == label]
+        for other, of_other in self.names.labels.items():
+            names = {one.name for one in of_other if start < one.start < end}
+            if names and other != head:
+                rows = [row for row in rows if row.labels[other] in names]
+        return rows
+
+    def _is_shared(self, head: str) -> bool:
+        """Return whether both labels under a head have all others of the question."""
+        for other, mentions in self.names.labels.items():
+            names = {mention.name for mention in mentions}
+            if other != head and len(names) > 1:
+                return False
+            if other == head and not all(self._under(head, name) for name in names):
+                return False
+        return True
 
     # Computations
 
@@ -263,8 +305,8 @@ class SheetSums:
         if self.pair is None or self.column is None:
             return None
         head, one, other = self.pair
-        first = self.amount(self.column, self._under(head, one))
-        second = self.amount(self.column, self._under(head, other))
+        first = self.amount(self.column, self._on_side(head, one))
+        second = self.amount(self.column, self._on_side(head, other))
         sign = "/" if kind == "ratio" else "-"
         return self._one(
             first, second, compute, f"{one} {sign} {other}", self.column, kind
@@ -459,7 +501,7 @@ class SheetSums:
             whole_of = behind[0]
             part_of = next(one for one in columns if one is not whole_of)
             return self._of_columns(part_of.name, whole_of.name, share, "share")
-        of_parts = self._share_of_parts(computation)
+        of_parts = self._share_of_parts(computation) or self._share_of_total(columns)
         if of_parts is not None:
             return of_parts
         column = columns[0].name if columns else self.column
@@ -469,6 +511,12 @@ class SheetSums:
         part = self.amount(column, self.chosen())
         whole = self.amount(column, self.chosen(but=freed))
         return self._one(part, whole, share, self.title, column, "share")
+
+    def _share_of_total(self, columns: Sequence[Mention]) -> ComputedCells | None:
+        """Return one column in per cent of the sum of all; None without that."""
+        if len(columns) != 1 or not self.total_column:
+            return None
+        return self._of_columns(columns[0].name, self.total_column, share, "share")
 
     def _share_of_parts(self, computation: Computation) -> ComputedCells | None:
         """Return a column in per cent of all columns of its kind: the broken pumps of

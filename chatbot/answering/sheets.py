@@ -16,12 +16,13 @@ from ..domain.protocols import Passages
 from ..domain.tables import Texts
 from ..language.periods import is_time, periods_in
 from ..language.reported_figures import year_of
-from ..language.table_words import is_total, part_units
+from ..language.table_words import is_total, part_units, tells_unit
 from ..language.units import PERCENT
+from ..questions.computations import counted_place
 from ..search.weights import read_weight
 from .asked_words import ROWS, ROWS_OF_SUM, AskedWords, FoundTables, Words
 from .figure_tables import FigureTables
-from .sheet_amounts import CellSum, amount_of, at_one_time, kind_of
+from .sheet_amounts import CellSum, amount_of, at_one_time, kind_of, summed_columns
 from .sheet_names import computed_text
 from .sheet_rows import (
     DOCUMENT,
@@ -30,7 +31,9 @@ from .sheet_rows import (
     grouped,
     long_rows,
     newest_of_months,
+    of_span,
     rows_of,
+    total_column,
 )
 from .sheet_sums import SheetSums
 
@@ -55,12 +58,16 @@ class Sheet:
     has_older: bool
     """Whether it has a month that the question names in older years, too."""
     asked: AskedWords = field(repr=False)
+    summed: frozenset[str] = frozenset()
+    """The columns that the sheet itself adds up."""
 
     @cached_property
     def opened(self) -> list[str]:
         """The heads of labels in which its rows differ, the document last."""
         heads = [*self.rows[0].labels]
         heads.append(heads.pop(heads.index(DOCUMENT)))
+        # The unit stands behind each figure.
+        heads = [head for head in heads if not tells_unit(head)]
         return [head for head in heads if len(self._labels(head)) > 1]
 
     def _labels(self, head: str) -> set[str]:
@@ -82,14 +89,18 @@ class Sheet:
         return True
 
     def _amount(self, column: str, rows: Sequence[SheetRow]) -> CellSum | None:
-        return amount_of(rows, column, happens=self.asked.says_past)
+        return amount_of(rows, column, happens=self._happens(column))
+
+    def _happens(self, column: str) -> bool:
+        return self.asked.says_past or column in self.summed
 
     def at_one_time(self) -> tuple["Sheet", str]:
         """Return the sheet with the rows that count for a total, and the month that
         they are of: of what is there at a time, as staff, the newest; "" = all.
         """
-        happens = self.asked.says_past
-        kinds = {kind_of(self.rows, name, happens=happens) for name in self.columns}
+        kinds: set[str] = set()
+        for name in self.columns:
+            kinds.add(kind_of(self.rows, name, happens=self._happens(name)))
         if kinds != {"stock"}:
             return self, ""
         rows, period = at_one_time(self.rows)
@@ -97,12 +108,28 @@ class Sheet:
 
     @property
     def counts(self) -> bool:
-        """Whether its figures may be how many of something there are: not a share, nor
-        the only column, of a unit, that the question does not name.
+        """Whether its figures may be how much or how many of something there is: not a
+        share, nor where it asks how many, the only column, of a unit, that the question
+        does not name.
         """
         [column] = self.columns
         unit = self.rows[0].figures[column].unit
-        return not unit or (unit != PERCENT and bool(self.asked.of_all(column)))
+        if not unit or unit == PERCENT:
+            return not unit
+        if counted_place(computed_text(self.asked.text)) is None:
+            return True
+        return bool(self.asked.of_all(column))
+
+    @property
+    def by_unit(self) -> dict[str, "Sheet"]:
+        """The rows of each unit that the figures of its one column have: amounts in
+        euros and in dollars.
+        """
+        [column] = self.columns
+        rows: dict[str, list[SheetRow]] = defaultdict(list)
+        for row in self.rows:
+            rows[row.figures[column].unit].append(row)
+        return {unit: replace(self, rows=of_unit) for unit, of_unit in rows.items()}
 
     @property
     def compared(self) -> str | None:
@@ -121,6 +148,32 @@ class Sheet:
             if self.asked.of_all(head):
                 return head
         return self.opened[0]
+
+    @property
+    def ranks_columns(self) -> bool:
+        """Whether a ranking is one of its columns: it has their sum, too, and the
+        question names no head of labels, as "Which month" does.
+        """
+        if self.columns != [total_column(self.rows)]:
+            return False
+        heads = [head for head in self.rows[0].labels if head != DOCUMENT]
+        return not any(map(self.asked.of_all, heads))
+
+    def table_of_columns(self) -> FigureTable | None:
+        """Return what each column but the sum of all has in its rows together; None
+        where one cannot be added up.
+        """
+        [total] = self.columns
+        rows: list[FigureRow] = []
+        for head in self.rows[0].figures:
+            amount = self._amount(head, self.rows)
+            if amount is None:
+                return None
+            if head != total:
+                rows.append(FigureRow(head, (amount.cell,)))
+        labels = [label for of_head in self.chosen.values() for label in of_head]
+        name = ", ".join(labels) or self.title
+        return FigureTable((FigureColumn(name, ""),), tuple(rows), whole=len(rows))
 
     @property
     def about(self) -> Texts:
@@ -205,10 +258,11 @@ class SheetReader:
             of_years = _of_years(asked, every) or every
             rows = newest_of_months(of_years, text, asked.years)
             common = set.intersection(*(set(row.figures) for row in rows))
-            rows = _without_totals(rows, sorted(common))
+            rows = of_span(asked.text, _without_totals(rows, sorted(common)))
             if rows:
                 lacking = _lacking(asked, rows)
-                sheets.append((SheetSums(asked, rows, text, ranks), lacking))
+                sums = SheetSums(asked, rows, text, ranks, summed_columns(every))
+                sheets.append((sums, lacking))
         sheets.sort(key=lambda sheet: len(sheet[1]))
         return sheets
 
@@ -256,6 +310,7 @@ def _chosen(asked: AskedWords, rows: Sequence[SheetRow]) -> Sheet | None:
     names no column of several, or there are no such rows.
     """
     text = computed_text(asked.text)
+    summed = summed_columns(rows)
     of_years = _of_years(asked, rows)
     rows = newest_of_months(of_years, text, asked.years)
     has_older = len(rows) < len(of_years)
@@ -263,14 +318,15 @@ def _chosen(asked: AskedWords, rows: Sequence[SheetRow]) -> Sheet | None:
     if not columns or any(map(is_time, columns)):
         return None
     rows = [row for row in rows if row.figures.keys() >= set(columns)]
-    chosen, rows = _named_rows(asked, rows)
+    chosen, rows, before = _named_rows(asked, rows)
     count = len(rows)
     rows = _without_totals(rows, columns)
+    has_totals = len(rows) < count
+    rows = of_span(asked.text, rows)
     if not rows:
         return None
-    lacking = _lacking(asked, rows)
-    has_totals = len(rows) < count
-    return Sheet(rows, columns, chosen, lacking, has_totals, has_older, asked)
+    lacking = _lacking(asked, rows) - asked.within(*before)
+    return Sheet(rows, columns, chosen, lacking, has_totals, has_older, asked, summed)
 
 
 def _lacking(asked: AskedWords, rows: Sequence[SheetRow]) -> Words:
@@ -284,19 +340,25 @@ def _lacking(asked: AskedWords, rows: Sequence[SheetRow]) -> Words:
 
 def _named_rows(
     asked: AskedWords, rows: Sequence[SheetRow]
-) -> tuple[dict[str, list[str]], list[SheetRow]]:
+) -> tuple[dict[str, list[str]], list[SheetRow], list[str]]:
     """Return the labels that a question names, by their heads, and their rows: all
-    where it names none.
+    where it names none; and labels of the question before, which others replace.
     """
     chosen: dict[str, list[str]] = {}
+    before: list[str] = []
     kept = list(rows)
     for head in kept[0].labels if kept else ():
         labels = dict.fromkeys(row.labels[head] for row in kept)
         named = [label for label in labels if _names(asked, head, label)]
+        if asked.own is not None:
+            own = [label for label in named if _names(asked.own, head, label)]
+            if own:
+                before += [label for label in named if label not in own]
+                named = own
         if named:
             chosen[head] = named
             kept = [row for row in kept if row.labels[head] in named]
-    return chosen, kept
+    return chosen, kept, before
 
 
 def _of_years(asked: AskedWords, rows: Sequence[SheetRow]) -> Sequence[SheetRow]:
@@ -327,16 +389,36 @@ def _names(asked: AskedWords, head: str, label: str) -> bool:
 
 def _columns(asked: AskedWords, rows: Sequence[SheetRow]) -> list[str]:
     """Return the head of the figures that a question names best, by words that few
-    heads have; all where it names none of few, and none where it names two alike.
+    heads have; where it names none, the sum of all columns, else all of them; and none
+    where it names two alike.
     """
+    total = total_column(rows)
     heads = dict.fromkeys(head for row in rows for head in row.figures)
+    if total:
+        # "Which school" asks for none of "All schools".
+        del heads[total]
+    best = _best_named(asked.own, heads) if asked.own is not None else []
+    best = best or _best_named(asked, heads)
+    if best:
+        return best
+    if total:
+        return [total]
+    of_family = asked.of_family(heads)
+    return _shared(list(heads), rows) if of_family is None else [of_family]
+
+
+def _best_named(asked: AskedWords, heads: Iterable[str]) -> list[str]:
+    """Return the heads that a question names best; none where it names none."""
     counts = Counter[str]()
+    heads = list(heads)
     for head in heads:
         counts.update(asked.of_all(head))
     best: list[str] = []
     best_score = (0.0, 0)
+    common = {word for word, count in counts.items() if count == len(heads) > 1}
     for head in heads:
-        words = asked.of_all(head)
+        # "Line" of "Red line" and "Blue line" says nothing.
+        words = asked.of_all(head) - common
         weight = round(sum(1 / counts[word] for word in words), 6)
         plain, _ = part_units(head)
         left_out = len(set(asked.terms(plain)) - asked.every)
@@ -346,10 +428,7 @@ def _columns(asked: AskedWords, rows: Sequence[SheetRow]) -> list[str]:
             best_score = score
         if score == best_score:
             best.append(head)
-    if best_score[0]:
-        return best
-    of_family = asked.of_family(heads)
-    return _shared(best, rows) if of_family is None else [of_family]
+    return best if best_score[0] else []
 
 
 def _shared(heads: Sequence[str], rows: Sequence[SheetRow]) -> list[str]:

@@ -25,9 +25,10 @@ from ..language.periods import is_time, periods_in, unify_periods
 from ..language.reported_figures import dated_text, year_of
 from ..language.table_words import also_written, is_total
 from ..language.words import Say
-from ..questions.computations import HAPPENS_WORDS
+from ..questions.computations import HAPPENS_WORDS, quality_asked, without_span
 from ..questions.kinds import thing_asked, topic_of_figures, without_altogether
 from ..questions.reading import NEUTRAL_WORDS, SHARE_WORDS, in_a_sentence
+from ..questions.sides import COMPARES
 from ..search.weights import read_weight
 from .asked_words import (
     LACKING,
@@ -98,7 +99,7 @@ class RowReader:
         """
         text = turn.reading.text
         terms = partial(table_terms, analyzer_for(text, self.language).terms)
-        topic = without(text)
+        topic = without_span(without(text))
         if is_of_rows:
             topic = without_altogether(topic_of_figures(topic))
         words: set[str] = set()
@@ -111,8 +112,22 @@ class RowReader:
         letters = frozenset(LETTER.findall(text))
         every = frozenset(terms(text))
         plain = " ".join(re.findall(r"\w+", text))
-        query = " ".join(written_words)
-        return AskedWords(frozenset(words), every, years, letters, terms, plain, query)
+        quality = frozenset(terms(quality_asked(text)))
+        words |= quality
+        message = turn.question.query if turn.condensed else ""
+        if COMPARES.search(message):
+            message = ""
+        return AskedWords(
+            words=frozenset(words),
+            every=every,
+            years=years,
+            letters=letters,
+            terms=terms,
+            text=plain,
+            query=f"{' '.join(written_words)} {quality_asked(text)}".strip(),
+            quality=quality,
+            message=message,
+        )
 
     def find(self, turn: Turn, asked: AskedWords) -> FoundTables:
         """Return the passages of tables that have the words of a question, best first.
@@ -290,7 +305,7 @@ class RowReader:
             if is_named or covered[subject] == most:
                 of_subject.sort(key=year_of)
                 by_subject[subject] = of_subject
-        named = _without_contained(asked, named)
+        named = asked.preferred(_without_contained(asked, named))
         by_subject = _without_sum(by_subject)
         if not by_subject:
             of_label = [figure for figure, _ in figures if figure.label == label]
@@ -342,6 +357,9 @@ def _cell(asked: AskedWords, table: RowFigures) -> AskedFigures | None:
     lacking = asked.words - asked.within(*told)
     if lacking and not length:
         # The row may be one that is not here.
+        return None
+    if lacking & asked.quality:
+        # "How old" asks for no other column of its row.
         return None
     if any(word[:1].isdigit() for word in lacking):
         # A month or a year is said in no other words.
@@ -399,6 +417,7 @@ def _named_row(asked: AskedWords, table: RowFigures) -> tuple[str | None, int]:
             longest = length
             rows.clear()
         rows.append(name)
+    rows = asked.preferred(rows)
     if len(rows) > 1:
         return None, 0
     if rows:
@@ -444,6 +463,14 @@ def _best_columns(
     """
     weights = _weights(asked, table)
     in_title = asked.of_all(table.context)
+    own = asked.own
+    if own is not None:
+        # "And at Hekima?"
+        in_message: list[ReportedFigure] = []
+        for figure in figures:
+            if any(map(own.names, table.path_of(figure))):
+                in_message.append(figure)
+        figures = in_message or figures
     best: list[ReportedFigure] = []
     best_score: ColumnScore = (False, False, 0.0, 0.0, 0, 0)
     for figure in figures:

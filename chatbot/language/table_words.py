@@ -15,6 +15,7 @@ __all__ = [
     "MeasureKind",
     "also_written",
     "denominators",
+    "is_birth",
     "is_code",
     "is_of_persons",
     "is_part",
@@ -56,6 +57,7 @@ _STOCKS = _words(_TABLE["columns"]["stocks"])
 _STATES = _words(_TABLE["columns"]["states"])
 _PERSONS = _words(_TABLE["columns"]["persons"])
 _STARTS = _words(_TABLE["columns"]["starts"])
+_BIRTHS = _words(_TABLE["columns"]["births"])
 _UNITS_OF_ROWS = _words(_TABLE["columns"]["units"])
 _TIMES = _words(_TABLE["columns"]["times"])
 _TOTALS = _words(_TABLE["columns"]["totals"])
@@ -239,14 +241,19 @@ def is_start(head: str) -> bool:
     return not _STARTS.isdisjoint(re.findall(r"\w+", _plain(head)))
 
 
+def is_birth(head: str) -> bool:
+    """Return whether a head says when someone was born: "Date of birth"."""
+    return not _BIRTHS.isdisjoint(re.findall(r"\w+", _plain(head)))
+
+
 def also_written(text: str) -> str:
     """Return the words that tables may have for others: "salary" of "earns"."""
     words = with_base_forms(text).lower().split()
     found: list[str] = []
     for written, base in _ALIKE:
         if base in words or f"{base}s" in words:
-            found.append(written)
-    return " ".join(found)
+            found += [written, base]
+    return " ".join(dict.fromkeys(found))
 
 
 def is_past(word: str) -> bool:

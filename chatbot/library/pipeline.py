@@ -70,7 +70,7 @@ BROUGHT_BACK_NOTE = (
     "A person had deleted this report on {date}. Adding it brought it back."
 )
 EVERYTHING = Scope()
-READING = "16"
+READING = "17"
 """Raise it when files are read or passages are made differently: then every known file
 is read again, and a passage is embedded only if its text changed.
 """

@@ -27,8 +27,10 @@ from ..language.table_words import (
     NAMELESS_SHEETS,
     TABLE_NUMBER,
     HeadUnit,
+    is_birth,
     is_part,
     is_share,
+    is_start,
     is_total,
     is_unnamed,
     part_units,
@@ -349,6 +351,9 @@ def _role_of_labels(head: str, values: Sequence[str], tag: str) -> str:
     empty.
     """
     role = role_of_tag(tag) or role_of_head(head)
+    if role not in {"date", "year"} and _say_begin(head, values):
+        # The figures of a row are not of the time when it began.
+        return "start"
     if _are_years(values) and (role in {"year", "date", ""} or is_unnamed(head)):
         return "date" if all(periods_in(value) for value in values) else "year"
     if role == "year":
@@ -362,6 +367,12 @@ def _role_of_labels(head: str, values: Sequence[str], tag: str) -> str:
     if role == "value":
         return "item"
     return "name"
+
+
+def _say_begin(head: str, values: Sequence[str]) -> bool:
+    """Return whether a level says when its rows began or were born."""
+    tells_begin = is_start(head) or is_birth(head)
+    return tells_begin and bool(values) and all(map(is_time, values))
 
 
 def _role_of_column(path: Headings, values: Sequence[str], tag: str) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from .english import pattern, words
+from .english import number_of, pattern, words
 
 __all__ = [
     "HAPPENS_WORDS",
@@ -15,12 +15,16 @@ __all__ = [
     "Computation",
     "asked_label",
     "begins_span",
+    "compared_end",
     "counted_place",
     "extreme_of_time",
     "joins_names",
     "negates",
+    "quality_asked",
     "read_computations",
+    "span_asked",
     "without_computations",
+    "without_span",
     "without_there",
 ]
 
@@ -38,6 +42,9 @@ _JOINS = pattern(
 _COUNTS = pattern(r"\b{counts_of_sheets}\b")
 _NO = pattern(r"\b{no_of_sheets}\b")
 _LABEL = pattern(r"^\W*{asks_label}\b")
+_QUALITY = pattern(r"\b{quality_of_sheets}\b")
+_SPAN = pattern(r"\b{span_of_sheets}\b")
+_WHICH_OF_TWO = pattern(r"\b{which_of_two}\b")
 _LONGEST = pattern(r"\b{longest_of_sheets}\b")
 _LATEST = pattern(r"\b{latest_of_sheets}\b")
 THERE_WORDS = words("there_words")
@@ -69,6 +76,14 @@ class Computation:
     end: int
     in_per_cent: bool
     asks_size: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """So many periods at the beginning of a sheet, or else at its end."""
+
+    count: int
+    is_first: bool
 
 
 def read_computations(text: str) -> list[Computation]:
@@ -115,6 +130,38 @@ def asked_label(text: str) -> int | None:
     """
     match = _LABEL.search(text)
     return match.end() if match else None
+
+
+def quality_asked(text: str) -> str:
+    """Return the word behind "how" that asks for a quality: "old"; "" without one."""
+    match = _QUALITY.search(text)
+    return match["quality"] if match else ""
+
+
+def span_asked(text: str) -> Span | None:
+    """Return the first or last periods that a question asks for: "the first three
+    months"; None where it asks for none.
+    """
+    match = _SPAN.search(text)
+    count = number_of(match["count"]) if match else None
+    if match is None or not count:
+        return None
+    return Span(int(count), match["first"] is not None)
+
+
+def without_span(text: str) -> str:
+    """Return a text without the words for its first or last periods."""
+    return _SPAN.sub(" ", text) if span_asked(text) else text
+
+
+def compared_end(text: str) -> Literal["highest", "lowest", ""]:
+    """Return whether a question asks which of two is more of something, or less:
+    "Which shop was cheaper?"; "" = neither.
+    """
+    match = _WHICH_OF_TWO.search(text)
+    if match is None:
+        return ""
+    return "lowest" if match["lower"] else "highest"
 
 
 def negates(text: str) -> bool:

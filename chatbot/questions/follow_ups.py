@@ -486,9 +486,7 @@ class FollowUps:
         names = self._names(reading, state, scope)
         is_sentence = _COMPLETE.match(message) is not None
         complete = self._is_complete(reading)
-        has_country = bool(state.countries or state.cited.countries or chosen) and bool(
-            self.catalog.values(COUNTRY)
-        )
+        has_country = self._may_be_of_country(state, chosen)
         is_part = _PART_BEFORE.search(message) is not None
         if has_country and not (complete or is_part):
             # Else the topic is all that it can be about.
@@ -496,6 +494,9 @@ class FollowUps:
                 word for word in self._telling(reading) if not _MORE.fullmatch(word)
             )
             complete = self._names_a_thing(words, state.cited.headings)
+        if not has_country and is_part:
+            # "How many of them" are of what was counted before.
+            complete = False
         if not complete:
             return _with(message, [self._thing(message, state), *names])
         of_several = len(state.together) > 1
@@ -507,6 +508,12 @@ class FollowUps:
             if is_sentence
             else as_sentence(reduce(add_name, names, message))
         )
+
+    def _may_be_of_country(
+        self, state: ConversationState, chosen: Condition | None
+    ) -> bool:
+        countries = state.countries or state.cited.countries or chosen
+        return bool(countries) and bool(self.catalog.values(COUNTRY))
 
     def _with_counted_years(self, message: str, state: ConversationState) -> str:
         """The message with the year that it counts from the last one of the

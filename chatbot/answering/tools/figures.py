@@ -30,7 +30,7 @@ from ...language.local_figures import local_text
 from ...language.markdown import escape_markdown
 from ...language.periods import month_names
 from ...language.reported_figures import dated_text, figures_of, year_of
-from ...language.table_words import is_total, with_base_forms
+from ...language.table_words import also_written, is_total, with_base_forms
 from ...language.units import PERCENT, convert, is_convertible
 from ...language.words import ENGLISH, Say, spoken
 from ...questions.computations import asked_label
@@ -897,6 +897,7 @@ class FigureTool:
             told = self._told_of_sheets(turn, request, asked, found, may_lack=may_lack)
             if told is None and not may_lack:
                 told = self._cell_of_table(turn, request, asked, found)
+                told = told or self.sheets.of_row(turn, asked, found)
         except SearchEngineError:
             # The search by vectors may answer.
             return None
@@ -979,7 +980,8 @@ class FigureTool:
             # A row of "2024-04" tells of April.
             months = month_names(f"{line} {text}")
             # "Earns" asks for a salary.
-            told = (table.context, line, with_base_forms(line), months)
+            alike = f"{with_base_forms(line)} {also_written(line)}"
+            told = (table.context, line, alike, months)
             unused = UnusedWords(turn.judge)
             if cell.lacking and unused.of_figures(turn.reading, told, text):
                 return None

@@ -21,9 +21,11 @@ from ...language.reported_figures import dated_text
 from ...language.table_words import is_start
 from ...questions.computations import (
     Computation,
+    compared_end,
     counted_place,
     extreme_of_time,
     read_computations,
+    span_asked,
     without_computations,
     without_there,
 )
@@ -34,6 +36,7 @@ from ...questions.kinds import (
     asks_how_many,
     read_request,
 )
+from ...questions.reading import list_in_words
 from ...search.unused_words import UnusedWords
 from ...search.weights import read_weight
 from ..answer_card import card_of, card_of_table
@@ -44,10 +47,9 @@ from ..figure_sentences import in_words, numbered, side_by_side, whole_of
 from ..figure_steps import run
 from ..figure_tables import FigureTables
 from ..figure_words import Rendered, render_table
-from ..sheet_amounts import moment_of
 from ..sheet_counts import SheetCounts
 from ..sheet_names import computed_text
-from ..sheet_rows import DOCUMENT, SheetRow
+from ..sheet_rows import DOCUMENT, SheetRow, moment_of
 from ..sheet_sums import ComputedCells, SheetSums
 from ..sheets import Sheet, SheetReader
 from ..table_rows import RowReader
@@ -292,6 +294,9 @@ class SheetTool:
         sheet = self._sheet(turn, asked, found, may_lack=may_lack)
         if sheet is None:
             return None
+        request = self._request(turn)
+        if request.kind == "ranking" and sheet.ranks_columns:
+            return self._ranked_columns(turn, sheet, request)
         if len(sheet.rows) == 1 and len(sheet.columns) == 1:
             return self._of_month(turn, asked, sheet)
         if not sheet.opened:
@@ -300,7 +305,6 @@ class SheetTool:
             return self._compared_sheet(turn, sheet, [sheet.compared])
         if len(sheet.columns) > 1:
             return None
-        request = read_request(turn.reading, countries=0)
         if request.kind == "ranking":
             return self._ranked_sheet(turn, sheet, request)
         if asks_average(turn.reading.text):
@@ -318,10 +322,35 @@ class SheetTool:
         if asks_how_many(text) and not sheet.counts:
             return None
         is_amount = asks_how_many(text) and sheet.is_added_up
-        is_total = asks_altogether(text) or (is_amount and bool(asked.years))
+        names_time = bool(asked.years) or span_asked(asked.text) is not None
+        is_total = asks_altogether(text) or (is_amount and names_time)
         if is_total or (sheet.has_inner_rows and request.kind == "value"):
             return self._total_of_sheet(turn, asked, sheet)
         return None
+
+    def _request(self, turn: Turn) -> Request:
+        """Return what a question asks for: of two things named, which is cheaper, their
+        ranking.
+        """
+        request = read_request(turn.reading, countries=0)
+        end = compared_end(turn.reading.text)
+        if end and request.kind == "value":
+            return replace(request, kind="ranking", lowest=end == "lowest")
+        return request
+
+    def _ranked_columns(
+        self, turn: Turn, sheet: Sheet, request: Request
+    ) -> Rendered | None:
+        """Return the columns of a sheet that has their sum, too, ranked by what they
+        have in the rows that a question means: the schools of a month.
+        """
+        table = sheet.table_of_columns()
+        if table is None:
+            return None
+        steps = steps_of(request)
+        ranked = cited(run(steps, table))
+        query = FigureQuery.model_construct(steps=steps)
+        return self._rendered(turn, sheet, ranked, in_words(query, ranked, turn.say))
 
     def _of_month(self, turn: Turn, asked: AskedWords, sheet: Sheet) -> Rendered | None:
         """Return the one cell of a month that a question names without its year, and
@@ -345,8 +374,23 @@ class SheetTool:
         if note:
             sentence, _, quotation = text.partition("\n\n")
             text = f"{sentence} {note}\n\n{quotation}".strip()
-        things = (*sheet.about, month_names(" ".join(sheet.about)))
-        return Rendered(turn.say, [row.chunk.id], text, things, card_of(figures))
+        things = [*sheet.about, month_names(" ".join(sheet.about))]
+        if not sheet.lacking:
+            things.append(asked.query)
+        return Rendered(turn.say, [row.chunk.id], text, tuple(things), card_of(figures))
+
+    def of_row(
+        self, turn: Turn, asked: AskedWords, found: FoundTables
+    ) -> Rendered | None:
+        """Return the one cell that a question names by all of its labels and words;
+        None where it names no such row, or several columns.
+        """
+        sheet = self._sheet(turn, asked, found, may_lack=False)
+        if sheet is None or turn.has_model or sheet.lacking or len(sheet.chosen) < 2:
+            return None
+        if len(sheet.rows) > 1 or len(sheet.columns) > 1:
+            return None
+        return self._of_cell(turn, asked, sheet, "")
 
     def _compared_sheet(
         self, turn: Turn, sheet: Sheet, heads: Sequence[str]
@@ -411,11 +455,34 @@ class SheetTool:
                 sentence, _, rows = rendered.text.partition("\n\n")
                 rendered.text = f"{sentence} {note}\n\n{rows}"
             return rendered
+        if len(sheet.columns) == 1 and len(sheet.by_unit) > 1:
+            return self._totals_of_units(turn, sheet)
         table = cited(sheet.grid(sheet.opened))
         name = escape_markdown(table.columns[0].indicator)
         rows = whole_of(table, turn.say)
         text = turn.say("{name}: {rows}, which are not added up.", name=name, rows=rows)
         text = f"{_of_title(sheet)}{text}{numbered(table, turn.say)}"
+        return self._rendered(turn, sheet, table, text)
+
+    def _totals_of_units(self, turn: Turn, sheet: Sheet) -> Rendered | None:
+        """Return the sum of a column for each of its units, above the rows; None where
+        its figures cannot be added up.
+        """
+        totals: list[str] = []
+        for of_unit in sheet.by_unit.values():
+            if not of_unit.is_added_up:
+                return None
+            [cell] = of_unit.grid([]).rows[0].cells
+            if cell is not None:
+                totals.append(escape_markdown(cell.text))
+        table = cited(sheet.grid(sheet.opened))
+        say = turn.say
+        text = say(
+            "{name}: {values}. Different units are not added up.",
+            name=escape_markdown(table.columns[0].indicator),
+            values=list_in_words(totals, say("and"), say(", ")),
+        )
+        text = f"{_of_title(sheet)}{text}{numbered(table, say)}"
         return self._rendered(turn, sheet, table, text)
 
     def _steps_of_sheet(

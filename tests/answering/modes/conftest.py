@@ -12,7 +12,7 @@ import pytest
 from chatbot.answering.flow import Flow
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, Question, Scope
+from chatbot.domain import Answer, Message, Question, Scope
 from chatbot.domain.scope import Value, Values
 from chatbot.library.pipeline import Ingested
 from chatbot.library.sources import Source
@@ -61,11 +61,13 @@ def services_of_sheets(folder: Path, texts: Mapping[str, str]) -> Iterator[Servi
         yield keyless
 
 
-def answers_of(flow: Flow) -> Callable[[str], Answer]:
-    """Return what answers a question by this flow, from five passages at most."""
+def answers_of(flow: Flow) -> Callable[..., Answer]:
+    """Return what answers a question by this flow, from five passages at most; behind
+    the messages of a conversation, if there are any.
+    """
 
-    def answer(query: str) -> Answer:
-        asked = replace(question(query), top_k=5)
+    def answer(query: str, history: tuple[Message, ...] = ()) -> Answer:
+        asked = replace(question(query), top_k=5, history=history)
         return on_the_way(flow, asked)[-1].answer
 
     return answer

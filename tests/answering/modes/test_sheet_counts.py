@@ -144,7 +144,7 @@ def test_amounts_of_several_currencies_are_listed_and_not_added_up(
     ask: Callable[[str], Answer],
 ) -> None:
     answer = ask("Total sum for the bridge")
-    assert "2 rows, which are not added up" in answer.response
+    assert "Sum, Bridge: 400 EUR and 900 CHF. Different units" in answer.response
     assert "1,300" not in answer.response
     assert "Total Sum, Bells of 2 rows: 350" in ask("Total sum for the bells").response
 
