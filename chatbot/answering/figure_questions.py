@@ -85,7 +85,10 @@ def steps_of(request: Request) -> tuple[AnyStep, ...]:
         return (Rank(lowest=not bound.above), inside)
     if request.kind == "count":
         return (Count(),)
-    return (Rank(lowest=request.lowest, most=request.most or RANKED),)
+    if request.of:
+        return (Rank(lowest=request.lowest, of=request.of),)
+    most = request.most or max(RANKED, request.place)
+    return (Rank(lowest=request.lowest, most=most, place=request.place),)
 
 
 @dataclass(frozen=True, slots=True)

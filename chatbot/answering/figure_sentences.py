@@ -210,20 +210,33 @@ def _filtered(step: Filter, table: FigureTable, say: Say) -> str:
 
 
 def _ranked(step: Rank, table: FigureTable, say: Say) -> str:
-    """Name the first, and list those that were kept."""
+    """Name the one that is asked for, and list those that were kept."""
     text = "Lowest {name}: {first}." if step.lowest else "Highest {name}: {first}."
+    whole = whole_of(table, say)
+    row = _row_asked(step, table)
+    if row is not None:
+        text = "Number {place} of {whole} by {name}: {first}."
+        if step.lowest:
+            text = "Number {place} of {whole} by {name}, from the lowest: {first}."
     sentence = say(
         text,
         name=escape_markdown(table.columns[0].indicator),
-        first=_first(table, say),
+        first=_in_line(table, row or table.rows[0], (0,), say, ", "),
+        place=table.rows.index(row) + 1 if row else 1,
+        whole=whole,
     )
-    whole = whole_of(table, say)
     listed = say("Of {whole} with a figure, the newest of each:", whole=whole)
     return f"{sentence} {listed}{numbered(table, say)}"
 
 
-def _first(table: FigureTable, say: Say) -> str:
-    return _in_line(table, table.rows[0], (0,), say, ", ")
+def _row_asked(step: Rank, table: FigureTable) -> FigureRow | None:
+    """Return the row at the place that is asked for, or that of the subject whose place
+    is; None where the first one is meant.
+    """
+    for place, row in enumerate(table.rows, start=1):
+        if row.subject == step.of or place == step.place:
+            return row
+    return None
 
 
 def numbered(table: FigureTable, say: Say, column: int = 0, *beside: int) -> str:

@@ -77,11 +77,15 @@ class Aggregate(Step):
 
 
 class Rank(Step):
-    """Sort the subjects by the first column; keep ``most``, 0 = all."""
+    """Sort the subjects by the first column; keep ``most``, 0 = all. What is said is
+    the first one, else the one at ``place``, else the place of the subject ``of``.
+    """
 
     op: Literal["rank"] = "rank"
     lowest: bool = False
     most: int = Field(default=0, ge=0, le=1000)
+    place: int = Field(default=0, ge=0, le=1000)
+    of: str = Field(default="", max_length=200)
 
 
 class Filter(Step):

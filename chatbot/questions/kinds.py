@@ -53,7 +53,9 @@ _AMONG = pattern(
     r"\b(?:among|of|in|from)\W+(?:all\W+)?(?:the|your|these|those)\W+{countries}(?:\W+{in_library})?\W*$"
 )
 _ASKS_COUNTRIES = (_HOW_MANY, _WHICH, _COUNTRIES_THAT, _AMONG)
-_WHERE = pattern(r"^\W*(?:(?:and|but|so)\W+)?(?:where|who (?:else )?{of_countries})\b")
+_WHERE = pattern(
+    r"^\W*(?:(?:and|but|so)\W+)?(?:where|whose|who (?:else )?{of_countries})\b"
+)
 _AVERAGE, _TOTAL = (
     pattern(r"\b{average}\b"),
     pattern(r"\b(?:sum|combined|together|total)\b"),
@@ -85,7 +87,39 @@ _OF_SCALE = pattern(
 )
 """What stands for a number before its scale: "three quarters of a million"; and 0."""
 NUMBER_WORDS = " ".join(["zero", *ONES, *FRACTIONS, ANY_SCALE.replace("|", " ")])
-_ONE_IN = pattern(r"(?P<count>\w+)\W+(?:in|out of)\W+(?:every\W+)?(?P<whole>\w+)\b")
+_ONE_IN = pattern(
+    r"(?P<count>\w+)\W+(?:(?!in\b|out\b)[a-z]+\W+){0,2}(?:in|out of)\W+(?:every\W+)?"
+    r"(?P<whole>\w+)\b"
+)
+_MEASURED_BY = pattern(
+    r"\b(?:(?:measured |judged |going )?by|in terms of|according to)\s+"
+    r"(?!far\b|any\b|now\b|then\b|{wh}\b)(?P<measure>[^\d,;:?.!]+)"
+)
+_PLACE_WORDS = (
+    "second 2nd",
+    "third 3rd",
+    "fourth 4th",
+    "fifth 5th",
+    "sixth 6th",
+    "seventh 7th",
+    "eighth 8th",
+    "ninth 9th",
+    "tenth 10th",
+)
+_PLACES = {
+    word: place
+    for place, words_of_place in enumerate(_PLACE_WORDS, start=2)
+    for word in words_of_place.split()
+}
+_PLACE = pattern(
+    rf"\b(?P<before>{'|'.join(_PLACES)})[\s-]+{{superlative}}"
+    r"|\b(?:comes?|came|ranks?|ranked|stands?|is|are|placed)\s+(?:in\s+)?(?:the\s+)?"
+    rf"(?P<behind>{'|'.join(_PLACES)})\b(?=\s+(?:place\b|by\b|in\b|for\b)|\W*$)"
+)
+_OWN_PLACE = pattern(
+    r"\b(?:what|which) (?:place|rank|position|spot)\b"
+    r"|\b(?:where|how) (?:does|do|did)\b.*\brank\b"
+)
 _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
 _WHO = pattern(r"^\W*(?:(?:and|but|so)\W+)?who(?:m|se)?\b")
 _OBLIGATION = pattern(r"\b{obligation}")
@@ -121,7 +155,8 @@ class Request:
     """``topic``: the question without its names and without the words that only say
     what kind it is.
 
-    ``most``: how many of a ranking, 0 = not said. ``average``: of an aggregate, else
+    ``most``: how many of a ranking, 0 = not said; ``place``: which one of it is asked
+    for, 2 = the second; ``of``: whose place in it. ``average``: of an aggregate, else
     the total. ``last``: how many years of a series, the newest ones; 0 = all.
     """
 
@@ -132,6 +167,8 @@ class Request:
     bound: Bound | None = None
     average: bool = True
     last: int = 0
+    place: int = 0
+    of: str = ""
 
 
 def asks_for_prose(text: str) -> bool:
@@ -227,7 +264,44 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         most=ranks[0] if ranks else 0,
         bound=bound,
         average=_AVERAGE.search(plain) is not None,
+        place=_place(plain),
     )
+
+
+def measure_named(text: str) -> str:
+    """Return the words of a question that name by what it ranks: "population" of "the
+    largest country by population"; "" without any.
+    """
+    match = _MEASURED_BY.search(text)
+    return match["measure"].strip() if match else ""
+
+
+def without_measure(text: str) -> str:
+    """Return a question without the words that name by what it ranks, and which place
+    of the ranking it asks for.
+    """
+    for word in _PLACES:
+        text = re.sub(rf"\b{word}\b", " ", text, flags=re.IGNORECASE)
+    return _MEASURED_BY.sub(" ", text)
+
+
+def measure_of_place(text: str) -> str:
+    """Return by what something is ranked whose place among all others a question asks
+    for; "" where it asks for none.
+    """
+    if _OWN_PLACE.search(text) is None:
+        return ""
+    return measure_named(text) or topic_of_figures(_OWN_PLACE.sub(" ", text))
+
+
+def _place(plain: str) -> int:
+    """Return which place of a ranking a question asks for: 2 of "the second largest";
+    0 for none.
+    """
+    match = _PLACE.search(plain)
+    if match is None:
+        return 0
+    return _PLACES[(match["before"] or match["behind"]).lower()]
 
 
 def _is_lowest(plain: str) -> bool:
@@ -373,7 +447,7 @@ def _of_all(plain: str, bound: Bound | None) -> Kind:
     asks_which = _WHICH.search(plain) or _COUNTRIES_THAT.search(plain)
     if bound or (_sign(plain) and (asks_which or _WHERE.match(plain))):
         return "filter"
-    if _SUPERLATIVE.search(plain):
+    if _ranks(plain):
         return "ranking"
     is_average = _AVERAGE.search(plain) is not None
     if is_average and asks_which and _ON_AVERAGE.search(plain):
@@ -381,6 +455,15 @@ def _of_all(plain: str, bound: Bound | None) -> Kind:
     if is_average or (_TOTAL.search(plain) and _ALL.search(plain)):
         return "aggregate"
     return "value"
+
+
+def _ranks(plain: str) -> bool:
+    """Return whether a text asks for the most of something, or which country has a
+    place: "Which country comes third by area?".
+    """
+    if _SUPERLATIVE.search(plain):
+        return True
+    return _place(plain) > 0 and _WHICH.search(plain) is not None
 
 
 def _of_named(plain: str, countries: int) -> Kind:

@@ -100,6 +100,11 @@ _DIFFERENCE = pattern(r"\b{difference}\b")
 _RATIO = pattern(r"\b{ratio}\b")
 _IN_PER_CENT = pattern(r"\b{in_per_cent}\b")
 BY_PEOPLE = pattern(r"\b{scaled_by_people}\b")
+_OF_EACH = pattern(r"\b(?:each|every|average|typical|ordinary)\s+$")
+_EACH_PERSON = pattern(
+    r"\b(?:each|every|(?:the |an? )?(?:average|typical|ordinary))\s+"
+    r"(?:citizen|inhabitant|person|resident)\b(?!['’])"
+)
 _PER_AREA = pattern(r"\b{per_area}")
 _SQUARE_KILOMETRE = re.compile(r"square kilom|sq\.? ?km|km²", re.IGNORECASE)
 _PART_OF = pattern(r"\b{part_of}\b")
@@ -255,6 +260,12 @@ def _read_wording(reading: Reading, subjects: int) -> _Wording:
     if any(name.by_people and name.text.endswith("s") for name in reading.about):
         # "How many Kenyans" counts people.
         plain = _NUMBER_OF.sub(r"\g<0> people", plain)
+    if _AMOUNT.search(plain):
+        plain = _EACH_PERSON.sub(" per head ", plain)
+        for name in reading.about:
+            # "Each Kenyan" is one of them.
+            if name.by_people and _OF_EACH.search(reading.text, 0, name.start):
+                plain = f"{plain} per head"
     plain, verbs = _OUTDOES.subn(_more_than, _ASIDE.sub(" ", plain))
     rounded = _ROUNDED.search(plain)
     decimals = number_of(rounded["count"] or "") if rounded else None
@@ -492,6 +503,11 @@ def measured(text: str) -> str:
     ]
     telling = [word for word in without_sizes if word.lower() not in SAY_NOTHING]
     return " ".join(telling or without_sizes)
+
+
+def says_only_sizes(text: str) -> bool:
+    """Return whether a text says that something is large or small, and nothing more."""
+    return says_nothing(measured(text))
 
 
 def _comparative(match: re.Match[str]) -> str:

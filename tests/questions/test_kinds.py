@@ -13,6 +13,8 @@ from chatbot.questions.kinds import (
     asks_of_all,
     asks_what_it_is_about,
     is_wish,
+    measure_named,
+    measure_of_place,
     read_request,
     small_talk,
     thing_asked,
@@ -42,6 +44,39 @@ def test_what_is_asked_for(case: dict[str, Any]) -> None:
         )
         assert request.bound.negated == case.get("negated", request.bound.negated)
     assert case.get("topic", "") in request.topic
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("Which is the second largest country?", 2),
+        ("Which country comes third by area?", 3),
+        ("Which country has the 4th lowest debt?", 4),
+        ("Which is the largest country?", 0),
+        ("Which country had the highest debt in the second report?", 0),
+    ],
+)
+def test_which_place_of_a_ranking_is_asked_for(question: str, place: int) -> None:
+    request = read_request(Reading(question), countries=0)
+    assert (request.kind, request.place) == ("ranking", place)
+
+
+@pytest.mark.parametrize(
+    ("question", "measure"),
+    [
+        ("What place does Chad take by area?", "area"),
+        ("How does Chad rank in terms of debt?", "debt"),
+        ("In which places of Chad is rice grown?", ""),
+        ("Which country is the largest by area?", ""),
+    ],
+)
+def test_by_what_one_place_among_all_is_measured(question: str, measure: str) -> None:
+    assert measure_of_place(question) == measure
+
+
+def test_a_ranking_may_name_its_measure() -> None:
+    assert measure_named("the largest country by population") == "population"
+    assert measure_named("by far the largest country") == ""
 
 
 def test_a_wish_is_no_quantity() -> None:

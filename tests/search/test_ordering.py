@@ -330,7 +330,7 @@ class TestHeadings:
         ]
         counts = {"d-2021": HeadingCounts(60, indicators)}
         order = self.order("What do members of the club pay?", hits, 0.0, counts)
-        assert [text for text in order if text != "other"][0] == first
+        assert next(text for text in order if text != "other") == first
 
     def test_a_passage_without_a_heading_is_an_average_one(self) -> None:
         """A report without headings is not behind every other."""

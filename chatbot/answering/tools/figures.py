@@ -43,10 +43,13 @@ from ...questions.kinds import (
     asks_for_person,
     from_large_end,
     is_wish,
+    measure_named,
+    measure_of_place,
     read_request,
     thing_asked,
     topic_of_figures,
     without_countries_asked_for,
+    without_measure,
 )
 from ...questions.nested import bound_of_named
 from ...questions.operations import (
@@ -55,6 +58,7 @@ from ...questions.operations import (
     read_course,
     read_operation,
     read_units,
+    says_only_sizes,
     unmet_words,
 )
 from ...questions.reading import (
@@ -379,7 +383,8 @@ class FigureTool:
         nothing surely meant is in it. ``compares``: it names others, without reports,
         to compare with.
         """
-        at_once = self.of_table(turn) or self.compute(turn) or self._check_premise(turn)
+        at_once = self.of_table(turn) or self.compute(turn)
+        at_once = at_once or self._check_premise(turn) or self._own_place(turn)
         if at_once is not None:
             return at_once
         request, about = self.asked_for(turn)
@@ -396,6 +401,25 @@ class FigureTool:
         if of_two_names is not None:
             return of_two_names
         return self._of_request(turn, request, about)
+
+    def _own_place(self, turn: Turn) -> Rendered | None:
+        """Return the place of one country among all in the scope that a person chose;
+        None where that is not asked, or no figures are surely meant.
+        """
+        reading = turn.reading
+        measure = measure_of_place(remove_names(reading.text, reading.names))
+        if not measure:
+            return None
+        _, about = self.asked_for(turn)
+        if len(about) != 1:
+            return None
+        question = turn.question
+        chosen = question.scope
+        if question.chosen_scope is not None:
+            chosen = question.chosen_scope
+        with turn.asking(replace(question, scope=chosen)):
+            wanted = Request("ranking", measure, of=about[0])
+            return self._of_request(turn, wanted, ())
 
     def _of_nobody(self, turn: Turn, request: Request) -> Rendered | None:
         """Return what a question asks that names no country. Where it is just the name
@@ -447,7 +471,7 @@ class FigureTool:
         found = self._of_words(turn, request, newest, scope, subjects)
         if found is not None:
             return found
-        is_of_others = turn.reading.about and not about
+        is_of_others = turn.reading.about and not (about or request.of)
         if request.kind in {"value", "prose"} or is_of_others:
             return None
         computed = self._computed_of_all(turn, request, scope)
@@ -539,12 +563,17 @@ class FigureTool:
             # "Larger than Chad" is the area.
             return [heading for heading, _ in self.tables.sizes(scope)[:1]]
         topics = [request.topic]
-        if request.kind != "ranking":
+        if request.kind != "ranking" or request.of:
             return topics
         if request.lowest:
             # "Largest area" is nearer to urban areas than "area" is.
             topics.insert(0, self._from_other_end(request.topic))
         text = turn.reading.text
+        named = measure_named(text)
+        others = without_countries_asked_for(without_measure(topic_of_figures(text)))
+        if named and says_only_sizes(others):
+            # "The largest country by population": largest alone is the area.
+            return [named]
         if without_countries_asked_for(text) != text:
             # A name that no indicator has, as "the Balkans", is said to be unused.
             nameless = NAME.sub(" ", request.topic)
@@ -721,7 +750,7 @@ class FigureTool:
         nearest indicator: for other things ("Which city ...?"), or for taste ("best
         beaches").
         """
-        if request.kind != "ranking":
+        if request.kind != "ranking" or request.of:
             return False
         terms = turn.analyzer.terms
         own = set(terms(indicator.name))
