@@ -102,6 +102,42 @@ def test_what_there_is_makes_the_examples_and_chooses_the_scope(page: Page) -> N
     expect(chips).to_have_count(0)
 
 
+def test_documents_of_ones_own_make_small_answers_beside_countries(
+    launched: Browser, tmp_path: Path
+) -> None:
+    table = "Month,Donations (EUR),Donors\n2025-01,4200,61\n2025-02,3900,58\n"
+    table += "2025-03,5100,77\n"
+    with (
+        running(tmp_path, REPORTS) as address,
+        watched(launched) as (page, problems),
+    ):
+        sheet = {
+            "name": "donations_2025.csv",
+            "mimeType": "text/csv",
+            "buffer": table.encode(),
+        }
+        fields = {"publisher": "The Water Trust", "publication_date": "2026-02-01"}
+        sent = page.request.post(
+            f"{address}/api/documents", multipart={"files": sheet, **fields}
+        )
+        assert sent.ok, sent.text()
+        for _ in range(100):
+            facets = page.request.get(f"{address}/api/facets").json()
+            if "donations_2025" in facets["own"]:
+                break
+            page.wait_for_timeout(100)
+        page.goto(address)
+        expect(page.locator("#newest")).to_have_text(
+            "Newest report: donations_2025, The Water Trust, 1 Feb 2026"
+        )
+        first = page.locator("#examples .example").first
+        expect(first).to_contain_text("Highest donations in donations_2025?")
+        expect(first.locator("svg text")).to_have_text(
+            ["2025-03", "5100 EUR", "2025-01", "4200 EUR", "2025-02", "3900 EUR"]
+        )
+        assert problems == []
+
+
 @pytest.mark.nightly
 def test_a_link_with_an_unknown_scope_opens_with_the_choices(
     page: Page, address: str

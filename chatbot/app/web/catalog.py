@@ -5,6 +5,7 @@ collections and passages.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Annotated, ClassVar, Literal
 
 from flask import Response
@@ -30,6 +31,7 @@ from ...language.countries import country_code, name_in, numeric_code
 from ...language.words import ENGLISH, Language, speaking
 from ...library.chunkers import CHUNKERS
 from ...library.loaders import ARCHIVE, suffixes
+from ...library.sources import SAMPLES
 from ...questions.reading import COUNTRY, YEAR
 from ...search.scope import GROUP, summarise
 from ...search.subjects import inferred_scope
@@ -101,9 +103,11 @@ def list_facets(query: FacetQuery) -> Json:
     Each field is counted under the rest of the scope; a country has its number of ISO
     3166 as `code` and its name in the page's language as `label`, and `group` the
     groups of countries of which several have reports, with their `members`; `newest`
-    is the report that was published last, with its `date` ("" if it has none) and when
-    it was `added`: `{field: [{value, documents}], collections, group, newest, total,
-    documents, chunks}`. `total` is the number of values of each field.
+    is the report that was published last, with its `publisher` and `date` ("" if it has
+    none) and when it was `added`, one of the caller's own where there are any beside
+    the samples; `own` are the names of these, the last added first: `{field: [{value,
+    documents}], collections, group, newest, own, total, documents, chunks}`. `total` is
+    the number of values of each field.
     """
     valid = services().settings.filter_fields
     if query.field and query.field not in valid:
@@ -133,31 +137,34 @@ def list_facets(query: FacetQuery) -> Json:
             {"value": name, "documents": count} for name, count in counts if count
         ]
         facets[GROUP] = _groups_with_reports(facets.get(COUNTRY, ()))
-        facets["newest"] = _newest(documents.index().inside(scope))
+        facets |= _newest(documents.index().inside(scope))
     return facets
 
 
-def _newest(records: Iterable[DocumentRecord]) -> Json | None:
-    """Return the title and the dates of the report that was published last, by its own
-    date or else its year, the one that was added last among several; None without any.
+def _newest(records: Iterable[DocumentRecord]) -> Json:
+    """Return the report that was published last, by its own date, its year or else the
+    day it was added, None without any; and the names of those beside the samples, the
+    last added first. If there are any, one of these is the newest.
     """
+    ready = [record for record in records if record.status == "ready"]
+    ready.sort(key=attrgetter("updated_at"), reverse=True)
+    own = [one for one in ready if not one.source.startswith(f"{SAMPLES}/")]
 
-    def dates(record: DocumentRecord) -> tuple[str, str]:
+    def date_of(record: DocumentRecord) -> str:
         year = str(record.metadata.get(YEAR) or "")
-        return record.publication.publication_date or year, record.updated_at
+        return record.publication.publication_date or year
 
-    record = max(
-        (one for one in records if one.status == "ready"), key=dates, default=None
-    )
-    if record is None:
-        return None
-    date, added = dates(record)
-    return {
-        "title": record.title,
-        "document_name": record.name,
-        "date": date,
-        "added": added,
-    }
+    newest = None
+    if ready:
+        record = max(own or ready, key=lambda one: date_of(one) or one.updated_at)
+        newest = {
+            "title": record.title,
+            "document_name": record.name,
+            "publisher": record.publication.publisher,
+            "date": date_of(record),
+            "added": record.updated_at,
+        }
+    return {"newest": newest, "own": [record.name for record in own[:6]]}
 
 
 def _groups_with_reports(countries: Sequence[Json]) -> list[Json]:

@@ -234,7 +234,25 @@ async function titleCards(facets) {
 
 async function showCards(facets, countries) {
   const byReports = countries.toSorted((one, other) => other.documents - one.documents);
-  const cards = await figureCards(byReports.map(({ value }) => value)).catch(() => []);
+  const names = byReports.map(({ value }) => value);
+  const most = names.length ? CARDS - 1 : CARDS;
+  const [own, others] = await Promise.all([
+    facets.own?.length
+      ? import("./own_cards.js").then((cards) => cards.ownAnswers(facets.own, most))
+      : [],
+    figureCards(names).catch(() => []),
+  ]);
+  const cards = [
+    ...own.map(({ title, column, columns, rows, course }) =>
+      card(
+        questionOf("highest", spoken(column, columns), [title]),
+        course ? valueParts(rows[0], course) : [bars(rows.slice(0, RANKED))],
+        "",
+        "en",
+      ),
+    ),
+    ...others,
+  ].slice(0, CARDS);
   showItems(byId("examples"), cards.length ? cards : await titleCards(facets));
 }
 
@@ -320,13 +338,21 @@ function showGroups(facets) {
   byId("inside").hidden = items.length < 2;
 }
 
-/** Name the newest report by its own date, which its title may have; else the last. */
-function newestLine({ title, date, added }) {
-  if (!date) return t("Added last: {title}, {date}", { title, date: when(added) });
-  if (title.includes(date)) return t("Newest report: {title}", { title });
+/**
+ * Name the newest report by its publisher and its own date, which its title may have;
+ * else the one that was added last.
+ */
+function newestLine({ title, publisher, date, added }) {
+  const origin = (/** @type {string} */ day) =>
+    [publisher, day].filter(Boolean).join(comma);
+  if (!date)
+    return t("Added last: {title}, {date}", { title, date: origin(when(added)) });
+  const isDated = title.includes(date);
+  if (isDated && !publisher) return t("Newest report: {title}", { title });
+  const day = /^[\d-]{4,7}$/.test(date) ? date : when(date);
   return t("Newest report: {title}, {date}", {
     title,
-    date: /^[\d-]{4,7}$/.test(date) ? date : when(date),
+    date: origin(isDated ? "" : day),
   });
 }
 

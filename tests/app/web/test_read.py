@@ -120,6 +120,9 @@ class TestFacets:
         newest = found.pop("newest")
         assert newest["title"] == "Kenya: Country Report 2023"
         assert (newest["date"], newest["added"][:2]) == ("2023", "20")
+        assert newest["publisher"] == ""
+        own = found.pop("own")
+        assert set(own) == {"Kenya: Country Report 2023", "Mali: Country Report 2021"}
         assert found == {
             "country_name": [
                 {"value": "Kenya", "documents": 1, "code": "404", "label": "Kenya"},
