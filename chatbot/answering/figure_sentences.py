@@ -5,6 +5,7 @@ of which year; then what is missing.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from operator import attrgetter
 
 from ..checking.tables import markdown_table
 from ..domain.figure_query import (
@@ -299,10 +300,11 @@ def _shown(table: FigureTable, number: int, say: Say) -> list[str]:
     return [cell_text(row.cells[number], say) for row in table.rows]
 
 
-def over_years(table: FigureTable, say: Say) -> str:
+def over_years(table: FigureTable, say: Say, end: str = "") -> str:
     """Return of each indicator how it went from its first year to its last, and all
-    years as a table. The table has a column a year. Of several subjects the first
-    sentence stands above their table and the others below it.
+    years as a table; for an ``end`` ("min" or "max") in which years it was that. The
+    table has a column a year. Of several subjects the first sentence stands above their
+    table and the others below it.
     """
     parts = []
     names = [escape_markdown(row.subject) for row in table.rows]
@@ -313,7 +315,7 @@ def over_years(table: FigureTable, say: Say) -> str:
                 numbers.append(number)
         kinds = _kinds_of(table, numbers)
         lines = [[say("Year"), *names], *_years_of(table, numbers, kinds, say)]
-        courses = [_course(row, name, numbers, say) for row in table.rows]
+        courses = [_course(row, name, numbers, say, end) for row in table.rows]
         sentences = list(filter(None, courses))
         if len(numbers) < 2:
             parts.append(" ".join(sentences))
@@ -375,10 +377,21 @@ def whole_of(table: FigureTable, say: Say) -> str:
     return counted(say, table.whole, noun)
 
 
-def _course(row: FigureRow, name: str, numbers: Sequence[int], say: Say) -> str:
+def _course(
+    row: FigureRow, name: str, numbers: Sequence[int], say: Say, end: str = ""
+) -> str:
     cells = [cell for number in numbers if (cell := row.cells[number]) is not None]
     if not cells:
         return ""
+    if end:
+        cells.sort(key=attrgetter("value"), reverse=end == "max")
+        same = [cell_text(cell, say) for cell in cells if cell.value == cells[0].value]
+        return say(
+            AGGREGATES[end],
+            name=escape_markdown(name),
+            subject=escape_markdown(row.subject),
+            value=", ".join(same),
+        )
     first = cells[0]
     last = cells[-1]
     text = "{where}: rose from {first} to {last}."

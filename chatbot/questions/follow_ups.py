@@ -32,6 +32,7 @@ from ..language.countries import usual_name
 from .english import number_of, pattern, words
 from .kinds import (
     asks_meaning,
+    asks_over_years,
     asks_what_is_here,
     asks_what_it_is_about,
     has_words,
@@ -102,6 +103,7 @@ _OF_THE_LIBRARY = pattern(
 _AMONG = re.compile(r"\b(?:among|of) (?:them|these)\b", re.IGNORECASE)
 _WHICH = re.compile(r"\bwhich\b", re.IGNORECASE)
 _EXTREME = pattern(r"\b(?:{superlative}|bottom)\b")
+_END_OR_YEAR = pattern("{superlative}|years?|when")
 _AVERAGE = pattern("{average}")
 _NO_MEASURE = pattern(
     r"{superlative}|{average}|{altogether}|{countries}|{number}|bottom|\d+"
@@ -364,7 +366,8 @@ class FollowUps:
         """Return the last question from its other end, with its counterpart, of another
         group or as a comparison; "" where a message asks for none of these.
         """
-        full = self._turned(reading, telling, state)
+        full = _end_of_series(reading, telling, state)
+        full = full or self._turned(reading, telling, state)
         full = full or self._averaged(reading, telling, state)
         full = full or _counterpart(telling, state)
         if not full and reading.groups and not telling:
@@ -808,6 +811,22 @@ def _ranked(end: str, thing: str, state: ConversationState) -> str:
     words = [which, "has the", end, thing]
     words += [placed(year) for year in years]
     return f"{' '.join(words)}?"
+
+
+def _end_of_series(
+    reading: Reading, rest: Sequence[str], state: ConversationState
+) -> str:
+    """Return the last question, which was for a series, for the year that has most or
+    least of it ("and the lowest?"); "" where a message asks for something else.
+    """
+    end = _EXTREME.search(reading.text)
+    is_series = len(state.together) < 2 and asks_over_years(state.reading)
+    if end is None or not is_series or reading.names:
+        return ""
+    if any(not _END_OR_YEAR.fullmatch(word) for word in rest):
+        return ""
+    question = state.reading.text.partition(": in which year")[0].rstrip(" ?.!")
+    return f"{question}: in which year {end[0].lower()}?"
 
 
 def _counterpart(rest: Sequence[str], state: ConversationState) -> str:

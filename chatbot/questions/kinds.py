@@ -28,6 +28,11 @@ _SUPERLATIVE, _LOWEST, _SERIES = (
     pattern(r"\b{lowest}\b"),
     pattern("{series}"),
 )
+_YEAR_OF_EXTREME = pattern(
+    r"\b(?:which|what) years?\W+(?:had|has|saw)\W+(?:the|its)\W+{superlative}\b"
+    r"|\b(?:(?:which|what) years?|when)\b.*\b{superlative}\W*$"
+)
+"""Asks for the year in which something was most or least."""
 _OTHER_END = {
     "lowest": "highest",
     "smallest": "largest",
@@ -158,6 +163,8 @@ class Request:
     ``most``: how many of a ranking, 0 = not said; ``place``: which one of it is asked
     for, 2 = the second; ``of``: whose place in it. ``average``: of an aggregate, else
     the total. ``last``: how many years of a series, the newest ones; 0 = all.
+    ``end``: "min" or "max" where the year of a series is asked for that has least or
+    most.
     """
 
     kind: Kind
@@ -169,6 +176,7 @@ class Request:
     last: int = 0
     place: int = 0
     of: str = ""
+    end: str = ""
 
 
 def asks_for_prose(text: str) -> bool:
@@ -234,6 +242,13 @@ def series_words(text: str) -> str:
     return match[0].strip() if match else ""
 
 
+def asks_over_years(reading: Reading) -> bool:
+    """Return whether a question names several years, or words for a series."""
+    years = reading.every_year
+    is_span = len(years) > 1 or any(one.gte != one.lte for one in years)
+    return is_span or bool(series_words(reading.text))
+
+
 def read_request(reading: Reading, *, countries: int) -> Request:
     """Return what a question asks for; ``countries``: how many of the data it is about.
     Only a question about no single country ranks, filters or counts countries.
@@ -251,7 +266,11 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     if kind not in OF_ALL:
         counted = _LAST_YEARS.search(plain)
         last = number_of(counted["count"]) if counted else 0
-        return Request(kind, topic, lowest=_is_lowest(plain), last=last)
+        lowest = _is_lowest(plain)
+        end = ""
+        if _YEAR_OF_EXTREME.search(plain):
+            end = "min" if lowest else "max"
+        return Request(kind, topic, lowest=lowest, last=last, end=end)
     ranks = [
         int(min(number.values))
         for number in _numbers(plain)
@@ -322,9 +341,9 @@ def _kind(reading: Reading, plain: str, bound: Bound | None, countries: int) -> 
         kind = _of_all(plain, bound)
     if kind in {"count", "filter"}:
         return kind
-    years = reading.every_year
-    is_span = len(years) > 1 or any(one.gte != one.lte for one in years)
-    if kind == "value" and (is_span or _SERIES.search(reading.text)):
+    if kind == "value" and asks_over_years(reading):
+        return "series"
+    if countries == 1 and _YEAR_OF_EXTREME.search(plain):
         return "series"
     if countries > 1:
         return _of_named(plain, countries)

@@ -109,6 +109,22 @@ def test_the_average_and_the_end_of_what_was_talked_about(
     assert standalone(*said) == expected
 
 
+SERIES = "How has Kenya's inflation changed since 2019?"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [SERIES, "and the lowest?"],
+        [SERIES, "in which year was it lowest?"],
+        [SERIES, "and the highest?", "and the lowest?"],
+    ],
+)
+def test_the_end_of_a_series_is_one_of_its_years(said: list[str]) -> None:
+    expected = "How has Kenya's inflation changed since 2019: in which year lowest?"
+    assert standalone(*said) == expected
+
+
 @pytest.mark.parametrize("said", ["and the lowest?", "and the average?"])
 def test_what_has_no_figure_has_no_end_and_no_average(said: str) -> None:
     history = [

@@ -789,7 +789,8 @@ class FigureTool:
                 # Nobody can read the lines of all of them.
                 return None
             shown = self._local(table, say)
-            text = "\n\n".join(filter(None, [over_years(shown, say), note]))
+            told = over_years(shown, say, request.end)
+            text = "\n\n".join(filter(None, [told, note]))
             return render_table(table, text, say)
         if request.kind not in OF_ALL:
             _, table = self.queries.tabulate(measured, subjects, years, same_year=True)
