@@ -269,8 +269,9 @@ def written(figure: ReportedFigure) -> str:
 class FoundTables:
     """Passages of tables. ``whole``: those with all words of a question; where none
     has, those of the first document that has them in several rows. ``near``: those that
-    lack few words.
+    lack few words. ``documents``: those that a question without such words may mean.
     """
 
     whole: list[RowFigures]
     near: list[RowFigures]
+    documents: Sequence[str] = ()

@@ -3,7 +3,6 @@ there at a time, as staff, the newest month counts, added up over places; prices
 shares are not added up.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -135,22 +134,17 @@ def summed_columns(rows: Sequence[SheetRow]) -> frozenset[str]:
     all others of its document.
     """
     summed: set[str] = set()
-    for document_id in {row.chunk.document_id for row in rows}:
-        parts: dict[str, list[Decimal]] = defaultdict(list)
-        totals: list[SheetRow] = []
-        for row in rows:
-            if row.chunk.document_id != document_id:
-                continue
-            if any(map(is_total, row.labels.values())):
-                totals.append(row)
-                continue
-            for column, figure in row.figures.items():
-                parts[column].append(figure.value)
-        for row in totals:
-            for column, figure in row.figures.items():
-                values = parts[column]
-                if len(values) > 1 and sum(values) == figure.value:
-                    summed.add(column)
+    totals = [row for row in rows if any(map(is_total, row.labels.values()))]
+    labels = [total.labels for total in totals]
+    for total in totals:
+        for column, figure in total.figures.items():
+            values: list[Decimal] = []
+            for row in rows:
+                is_part = row.labels not in labels and column in row.figures
+                if is_part and row.chunk.document_id == total.chunk.document_id:
+                    values.append(row.figures[column].value)
+            if len(values) > 1 and sum(values) == figure.value:
+                summed.add(column)
     return frozenset(summed)
 
 

@@ -195,8 +195,7 @@ def of_span(text: str, rows: Sequence[SheetRow]) -> list[SheetRow]:
         if head != DOCUMENT and all(periods_in(f"{head}: {one}") for one in labels):
             # A sheet may begin with its newest month.
             labels.sort(key=lambda label: moment_of(head, label))
-            chosen = labels[: span.count] if span.is_first else labels[-span.count :]
-            return [row for row in kept if row.labels.get(head) in chosen]
+            return [row for row in kept if row.labels.get(head) in labels[span]]
     return kept
 
 

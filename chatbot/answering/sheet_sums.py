@@ -251,15 +251,12 @@ class SheetSums:
         """The head under which the question names two labels, and these; None where
         there is none.
         """
-        pairs: list[tuple[int, str, str, str]] = []
-        for head, mentions in self.names.labels.items():
-            names = list(dict.fromkeys(mention.name for mention in mentions))
+        labels = self.names.labels
+        for head in sorted(labels, key=lambda head: labels[head][0].start):
+            names = list(dict.fromkeys(mention.name for mention in labels[head]))
             if len(names) == 2:
-                pairs.append((mentions[0].start, head, names[0], names[1]))
-        if not pairs:
-            return None
-        _, head, one, other = min(pairs)
-        return head, one, other
+                return head, names[0], names[1]
+        return None
 
     def _under(self, head: str, label: str) -> list[SheetRow]:
         rows = self.chosen(but=head)

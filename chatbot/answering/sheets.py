@@ -122,14 +122,10 @@ class Sheet:
 
     @property
     def by_unit(self) -> dict[str, "Sheet"]:
-        """The rows of each unit that the figures of its one column have: amounts in
-        euros and in dollars.
-        """
-        [column] = self.columns
-        rows: dict[str, list[SheetRow]] = defaultdict(list)
-        for row in self.rows:
-            rows[row.figures[column].unit].append(row)
-        return {unit: replace(self, rows=of_unit) for unit, of_unit in rows.items()}
+        """The rows of each unit that stands beside figures: euros and dollars."""
+        heads = [head for head in self.rows[0].labels if tells_unit(head)]
+        by_unit = grouped(self.rows, heads)
+        return {unit: replace(self, rows=rows) for unit, rows in by_unit.items()}
 
     @property
     def compared(self) -> str | None:
@@ -276,7 +272,8 @@ class SheetReader:
         same heads of labels and no label twice.
         """
         tables = found.whole + found.near
-        documents = dict.fromkeys(table.chunk.document_id for table in tables)
+        documents = dict.fromkeys(found.documents)
+        documents |= dict.fromkeys(table.chunk.document_id for table in tables)
         sheets: dict[Texts, list[SheetRow]] = {}
         for document_id in list(documents)[:MOST_DOCUMENTS]:
             by_heads: dict[Texts, list[SheetRow]] = defaultdict(list)
@@ -415,10 +412,8 @@ def _best_named(asked: AskedWords, heads: Iterable[str]) -> list[str]:
         counts.update(asked.of_all(head))
     best: list[str] = []
     best_score = (0.0, 0)
-    common = {word for word, count in counts.items() if count == len(heads) > 1}
     for head in heads:
-        # "Line" of "Red line" and "Blue line" says nothing.
-        words = asked.of_all(head) - common
+        words = asked.of_all(head)
         weight = round(sum(1 / counts[word] for word in words), 6)
         plain, _ = part_units(head)
         left_out = len(set(asked.terms(plain)) - asked.every)
@@ -428,7 +423,9 @@ def _best_named(asked: AskedWords, heads: Iterable[str]) -> list[str]:
             best_score = score
         if score == best_score:
             best.append(head)
-    return best if best_score[0] else []
+    # "Line" of "Red line" and "Blue line" says nothing.
+    says_nothing = not best_score[0] or len(best) == len(heads) > 1
+    return [] if says_nothing else best
 
 
 def _shared(heads: Sequence[str], rows: Sequence[SheetRow]) -> list[str]:

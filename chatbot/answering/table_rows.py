@@ -9,7 +9,7 @@ them apart inside the table, never by its whole path of headings.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from textwrap import shorten
@@ -49,6 +49,7 @@ __all__ = [
     "RowReader",
 ]
 
+DOCUMENTS = int(read_weight("cells.documents"))
 PASSAGES = int(read_weight("cells.passages"))
 ANSWER_CHARACTERS = int(read_weight("cells.answer"))
 NAME_CHARACTERS = int(read_weight("cells.name"))
@@ -166,6 +167,28 @@ class RowReader:
                 found.whole.extend(tables)
                 break
         return found
+
+    def own_documents(self, turn: Turn) -> FoundTables:
+        """Return the documents with tables that people added themselves, for a question
+        like "Who has been here longest?"; none where they are too many to read.
+        """
+        ids: list[str] = []
+        for record in self.catalog.all(turn.question.scope):
+            if record.may_have_tables and not record.sample:
+                ids.append(record.id)
+        return FoundTables([], [], ids if len(ids) <= DOCUMENTS else ())
+
+    def near_row(
+        self, turn: Turn, asked: AskedWords, found: FoundTables
+    ) -> tuple[str, str] | None:
+        """Return the passage and the quotation of the row that a question names, where
+        that has nothing of the quality that it asks for: "How old is Rosa?".
+        """
+        others = replace(asked, words=asked.words - asked.quality, quality=frozenset())
+        for table, cell in self.cells(others, found.whole + found.near):
+            row = _row_of(table, cell.figures[0], 1)
+            return table.chunk.id, quotation_item(row, turn.say)
+        return None
 
     def _may_be_table(self, chunk_id: str) -> bool:
         """Return whether a passage is of a report that may have tables: the others need

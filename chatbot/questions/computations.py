@@ -24,6 +24,7 @@ __all__ = [
     "read_computations",
     "span_asked",
     "without_computations",
+    "without_extreme",
     "without_span",
     "without_there",
 ]
@@ -78,14 +79,6 @@ class Computation:
     asks_size: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """So many periods at the beginning of a sheet, or else at its end."""
-
-    count: int
-    is_first: bool
-
-
 def read_computations(text: str) -> list[Computation]:
     """Return all that words of a question may ask to compute, the surest first."""
     in_per_cent = _PER_CENT.search(text) is not None
@@ -138,20 +131,20 @@ def quality_asked(text: str) -> str:
     return match["quality"] if match else ""
 
 
-def span_asked(text: str) -> Span | None:
-    """Return the first or last periods that a question asks for: "the first three
-    months"; None where it asks for none.
+def span_asked(text: str) -> slice | None:
+    """Return where the first or last periods that a question asks for are among all:
+    "the first three months"; None where it asks for none.
     """
     match = _SPAN.search(text)
-    count = number_of(match["count"]) if match else None
-    if match is None or not count:
+    if match is None:
         return None
-    return Span(int(count), match["first"] is not None)
+    count = number_of(match["count"])
+    return slice(count) if match["first"] else slice(-count, None)
 
 
 def without_span(text: str) -> str:
     """Return a text without the words for its first or last periods."""
-    return _SPAN.sub(" ", text) if span_asked(text) else text
+    return _SPAN.sub(" ", text)
 
 
 def compared_end(text: str) -> Literal["highest", "lowest", ""]:
@@ -176,6 +169,11 @@ def extreme_of_time(text: str) -> Literal["first", "last", ""]:
     if _LONGEST.search(text):
         return "first"
     return ""
+
+
+def without_extreme(text: str) -> str:
+    """Return a text without the words that ask what was first or last."""
+    return _LATEST.sub(" ", _LONGEST.sub(" ", text))
 
 
 def without_there(text: str) -> str:

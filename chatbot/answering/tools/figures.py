@@ -33,7 +33,7 @@ from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.table_words import also_written, is_total, with_base_forms
 from ...language.units import PERCENT, convert, is_convertible
 from ...language.words import ENGLISH, Say, spoken
-from ...questions.computations import asked_label
+from ...questions.computations import asked_label, quality_asked
 from ...questions.counted import says_nothing
 from ...questions.kinds import (
     NUMBER_WORDS,
@@ -928,6 +928,7 @@ class FigureTool:
             if told is None and not may_lack:
                 told = self._cell_of_table(turn, request, asked, found)
                 told = told or self.sheets.of_row(turn, asked, found)
+                told = told or self._row_without(turn, asked, found)
         except SearchEngineError:
             # The search by vectors may answer.
             return None
@@ -953,6 +954,19 @@ class FigureTool:
             return counted
         return self.sheets.of_sheet(turn, asked, found, may_lack=may_lack) or counted
 
+    def _row_without(
+        self, turn: Turn, asked: AskedWords, found: FoundTables
+    ) -> Rendered | None:
+        """Return the row that may be meant, where it has nothing of the quality that a
+        question asks for.
+        """
+        near = self.rows.near_row(turn, asked, found) if asked.quality else None
+        if near is None:
+            return None
+        chunk_id, text = near
+        words = (quality_asked(turn.reading.text),)
+        return Rendered(turn.say, [chunk_id], text, unused=words, is_near=True)
+
     def _rows_of_table(
         self, turn: Turn, request: Request, asked: AskedWords, table: RowFigures
     ) -> Rendered | None:
@@ -969,7 +983,8 @@ class FigureTool:
         elif request.kind != "series":
             # "Lower Salt" is the name of a row.
             request = replace(request, kind="comparison", lowest=False)
-            is_told = len(subjects) > 1
+            # "And Omar Farah?" asks for him alone.
+            is_told = len(subjects) > 1 or (asked.own is not None and bool(subjects))
         if not is_told:
             return None
         years = [named_year.condition for named_year in turn.reading.figure_years]

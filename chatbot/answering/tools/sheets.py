@@ -27,6 +27,7 @@ from ...questions.computations import (
     read_computations,
     span_asked,
     without_computations,
+    without_extreme,
     without_there,
 )
 from ...questions.kinds import (
@@ -113,6 +114,8 @@ class SheetTool:
         that the sheet lacks: fewest first.
         """
         found = self.rows.find(turn, asked)
+        if ranks and all(map(str.isdigit, asked.words)):
+            found = self.rows.own_documents(turn)
         reader = SheetReader(self.store, self.tables)
         text = computed_text(turn.reading.text)
         return reader.sums(asked, found, turn.question.scope, text, ranks=ranks)
@@ -149,7 +152,7 @@ class SheetTool:
         """Return who of the people in a sheet has most of what a column counts, or
         began first or last. None of other questions. Raises SearchEngineError.
         """
-        asked = self.rows.read(turn)
+        asked = self.rows.read(turn, without=without_extreme)
         for sums, lacking in self._sums(turn, asked, ranks=True):
             head = sums.head_of_persons
             if not head or len(lacking) > LACKING * len(asked.words):
@@ -167,21 +170,30 @@ class SheetTool:
     def _in_order_of_time(
         self, turn: Turn, sums: SheetSums, head: str
     ) -> Rendered | None:
-        """Return the people of a sheet in the order in which they began."""
+        """Return the people of a sheet in the order in which they began, those of the
+        years that the question names.
+        """
         extreme = extreme_of_time(sums.text)
         starts = [one for one in sums.rows[0].labels if is_start(one)]
-        if not extreme or len(starts) != 1:
+        years = turn.reading.every_year
+        asks_start = extreme or (years and is_start(turn.reading.text))
+        if not asks_start or len(starts) != 1:
             return None
-        times = {}
-        for row in sums.chosen():
-            times[f"{row.labels[head]}, {row.labels[starts[0]]}"] = row
-        names = sorted(times, key=lambda name: moment_of("", name.rpartition(", ")[2]))
+        [start] = starts
+        names: dict[str, SheetRow] = {}
+        for row in sorted(
+            sums.chosen(), key=lambda row: moment_of(start, row.labels[start])
+        ):
+            year = moment_of(start, row.labels[start])[:1]
+            if all(one.condition.matches(int(*year)) for one in years):
+                names[row.label_of([head, start])] = row
         if extreme == "last":
-            names.reverse()
-        if len(names) < 2:
+            names = dict(reversed(names.items()))
+        if not names:
             return None
-        text = f"{escape_markdown(starts[0])}: {escape_markdown(names[0])}."
-        return self._listed(turn, sums, text, {name: times[name] for name in names})
+        first = list(names)[: 1 if extreme else MOST_ROWS]
+        text = f"{escape_markdown(start)}: {escape_markdown('; '.join(first))}."
+        return self._listed(turn, sums, text, names)
 
     def _counted(self, turn: Turn, counts: SheetCounts) -> Rendered:
         """Return a count in a sentence, above the names of what was counted."""

@@ -104,3 +104,26 @@ def test_a_follow_up_keeps_what_it_does_not_replace(
     )
     answer = ask(query, history)
     assert answer.response.startswith(beginning)
+
+
+@pytest.mark.parametrize(
+    ("query", "beginning"),
+    [
+        ("Who has been here the longest?", "Start date: Bo Lund, 2012-04-01."),
+        ("Who joined last?", "Start date: Liv Ek, 2023-11-30."),
+        ("Who started in 2023?", "Start date: Kai Vik, 2023-09-05; Liv Ek, 2023-11"),
+    ],
+)
+def test_people_of_the_only_own_list_are_told_by_their_start(
+    ask: Callable[..., Answer], query: str, beginning: str
+) -> None:
+    """No word of the sheet is asked: countries' reports answered."""
+    assert ask(query).response.startswith(beginning)
+
+
+def test_a_row_without_the_quality_asked_is_only_near(
+    ask: Callable[..., Answer],
+) -> None:
+    answer = ask("How old is Ida Falk?")
+    assert not answer.answered
+    assert "Ida Falk" in answer.response
