@@ -178,16 +178,18 @@ class RowReader:
                 ids.append(record.id)
         return FoundTables([], [], ids if len(ids) <= DOCUMENTS else ())
 
-    def near_row(
-        self, turn: Turn, asked: AskedWords, found: FoundTables
-    ) -> tuple[str, str] | None:
+    def near_row(self, turn: Turn, asked: AskedWords) -> tuple[str, str] | None:
         """Return the passage and the quotation of the row that a question names, where
-        that has nothing of the quality that it asks for: "How old is Rosa?".
+        that has nothing of the quality that it asks for: "How old is Rosa?". Raises
+        SearchEngineError.
         """
-        others = replace(asked, words=asked.words - asked.quality, quality=frozenset())
-        for table, cell in self.cells(others, found.whole + found.near):
-            row = _row_of(table, cell.figures[0], 1)
-            return table.chunk.id, quotation_item(row, turn.say)
+        others = replace(asked, words=asked.words - asked.quality)
+        for table in self.find(turn, others).whole:
+            row, length = _named_row(others, table)
+            for figure in table.figures:
+                if length and figure.subject == row:
+                    quotation = _row_of(table, figure, 1)
+                    return table.chunk.id, quotation_item(quotation, turn.say)
         return None
 
     def _may_be_table(self, chunk_id: str) -> bool:

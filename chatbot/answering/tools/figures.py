@@ -928,7 +928,7 @@ class FigureTool:
             if told is None and not may_lack:
                 told = self._cell_of_table(turn, request, asked, found)
                 told = told or self.sheets.of_row(turn, asked, found)
-                told = told or self._row_without(turn, asked, found)
+                told = told or self._row_without(turn, asked)
         except SearchEngineError:
             # The search by vectors may answer.
             return None
@@ -954,13 +954,11 @@ class FigureTool:
             return counted
         return self.sheets.of_sheet(turn, asked, found, may_lack=may_lack) or counted
 
-    def _row_without(
-        self, turn: Turn, asked: AskedWords, found: FoundTables
-    ) -> Rendered | None:
+    def _row_without(self, turn: Turn, asked: AskedWords) -> Rendered | None:
         """Return the row that may be meant, where it has nothing of the quality that a
         question asks for.
         """
-        near = self.rows.near_row(turn, asked, found) if asked.quality else None
+        near = self.rows.near_row(turn, asked) if asked.quality else None
         if near is None:
             return None
         chunk_id, text = near
