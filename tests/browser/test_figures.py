@@ -79,7 +79,10 @@ def test_lines_over_the_years_with_their_gaps_and_revisions(
 ) -> None:
     box = show(browser, chat, [*FIGURES, REVISED, figure("Kenya", None, 1.0)])
     expect(box.locator("h3")).to_have_text("Inflation rate")
-    expect(box.locator(".legend li")).to_have_text(["Kenya", "Somalia"])
+    expect(box.locator(".legend li")).to_have_text(
+        ["Kenya", "Somalia", "Earlier editions, revised since"]
+    )
+    expect(box.locator(".legend .revised")).to_have_count(1)
     expect(box.locator(".line.series-0:not(.gap)")).to_have_attribute(
         "d", re.compile("^M[^M]+M[^M]+$")
     )
@@ -141,6 +144,23 @@ def test_bars_of_one_year_and_nothing_of_what_no_source_bears(
     expect(box.locator(".point")).to_have_count(2)
     for figures, supported in (([of_2023[0]], True), (of_2023, False), ([], True)):
         expect(show(browser, chat, figures, supported=supported)).to_be_hidden()
+
+
+def test_rows_of_a_sheet_have_no_map_whole_names_and_one_list(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    browser.set_viewport_size({"width": 390, "height": 800})
+    names = [f"2026-01-{day:02}, Fernandes, Double" for day in range(1, 9)]
+    rows = [figure(name, 2026, 7.5, citation=1) for name in names]
+    listed = "\n".join(f"1. {name}: 7.5% (2026) [1]" for name in names)
+    box = show(browser, chat, rows, f"Paid: 8 rows.\n\n{listed}")
+    expect(box.locator(".point text:first-of-type")).to_have_text(names)
+    expect(box.locator("summary")).to_have_text(["Table"])
+    body = browser.locator(".answer-body").last
+    expect(body.locator("ol")).to_be_hidden()
+    body.get_by_text("8 values", exact=True).click()
+    expect(body.locator("ol li")).to_have_count(8)
+    expect(body.locator("ol")).to_be_visible()
 
 
 @pytest.mark.nightly

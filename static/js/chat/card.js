@@ -229,6 +229,26 @@ function foldSaidAgain(body) {
   }
 }
 
+/** Shorter lists are read at a glance. */
+const MIN_FOLDED = 8;
+
+/** Fold a long list of the values that the charts beside it show. */
+function foldCharted(body, charts) {
+  if (!charts.childElementCount) return;
+  for (const list of body.querySelectorAll("ol")) {
+    const { length } = list.children;
+    if (length < MIN_FOLDED || list.querySelector(".unsupported, .unsupported-text"))
+      continue;
+    const fold = element(
+      "details",
+      { className: "said-again" },
+      element("summary", { text: t("{number} values", { number: length }) }),
+    );
+    list.replaceWith(fold);
+    fold.append(list);
+  }
+}
+
 /** Show the card and the charts of an answer above or below its text. */
 export function showCard(root, answer, isAbove) {
   const body = root.querySelector(".answer-body");
@@ -239,5 +259,6 @@ export function showCard(root, answer, isAbove) {
   if (answer.card?.kind !== "value") showFigures(charts, answer);
   emphasise(body, answer.figures ?? []);
   foldSaidAgain(body);
+  foldCharted(body, charts);
   foldCitations(body);
 }

@@ -198,6 +198,8 @@ const LABEL_WIDTH = 46;
 const VALUE_WIDTH = 60;
 const MAX_NAME_SHARE = 0.34;
 const NAME_GAP = 8;
+/** The height of a bar with its name beside it, and with its name above it. */
+const [BAR_ROW, NAMED_BAR_ROW] = [30, 46];
 /** Between a line, its name and its sign, and between two names, in pixels. */
 const [END_GAP, LINE_GAP] = [8, 14];
 /** The weight of a name at the end of a line (`.plot .end`). */
@@ -469,30 +471,42 @@ function drawLines(chart, width) {
   ];
 }
 
-/** Draw bars from left to right: a name then has the room of a line. */
-function drawBars({ series, unit, year: shared }, width) {
+/** Return the room for the names of bars beside them; null where one is longer. */
+function namesWidth({ series }, width) {
   // The fonts of a picture may be wider than those that were measured.
-  const names = Math.min(
-    width * MAX_NAME_SHARE,
-    2 * NAME_GAP +
-      Math.max(...series.map(({ subject }) => labelWidth(subjectName(subject)))),
+  const widest = Math.max(
+    ...series.map(({ subject }) => labelWidth(subjectName(subject))),
   );
+  const names = 2 * NAME_GAP + widest;
+  return names > width * MAX_NAME_SHARE ? null : names;
+}
+
+/** Draw bars from left to right, their names beside them or, if long, above them. */
+function drawBars(chart, width) {
+  const { series, unit, year: shared } = chart;
+  const beside = namesWidth(chart, width);
+  const start = beside ?? NAME_GAP;
+  const height = beside ? BAR_ROW : NAMED_BAR_ROW;
   const values = [0, ...series.map(({ points }) => points[0].value)];
   const x = scale(
     Math.min(...values),
     Math.max(...values),
-    names,
+    start,
     width - (shared ? 84 : 124),
   );
   return series.map(({ subject, tone = 0, points: [{ figure, value }] }, row) => {
-    const y = TOP + 12 + row * 30;
+    const y = TOP + 12 + row * height + (height - BAR_ROW);
     const [from, to] = [x(0), x(value)].toSorted((a, b) => a - b);
     const bar = dot(0, 0, 0, subject, figure, false);
-    bar
-      .querySelector(".target")
-      .replaceWith(
-        shape("rect", { class: "target", x: 0, y: y - 14, width, height: 28 }),
-      );
+    bar.querySelector(".target").replaceWith(
+      shape("rect", {
+        class: "target",
+        x: 0,
+        y: y + 14 - height + 2,
+        width,
+        height: height - 2,
+      }),
+    );
     bar.querySelector("path").replaceWith(
       shape("rect", {
         class: `bar ${seriesClass(tone)}`,
@@ -505,23 +519,24 @@ function drawBars({ series, unit, year: shared }, width) {
     );
     const short = figure.text.length <= 12 ? figureText(figure) : amount(value, unit);
     const text = shared || !figure.year ? short : `${short} (${figure.year})`;
+    const name = subjectName(subject);
     bar.append(
-      label(
-        names - NAME_GAP,
-        y + 4,
-        fitting(subjectName(subject), names - 2 * NAME_GAP),
-        "end",
-      ),
+      beside
+        ? label(beside - NAME_GAP, y + 4, name, "end")
+        : label(start, y - 15, fitting(name, width - 2 * NAME_GAP), "start"),
       label(Math.max(to, x(0)) + 6, y + 4, text, "start"),
     );
     return bar;
   });
 }
 
+const barsHeight = (chart, width) =>
+  TOP + 6 + chart.series.length * (namesWidth(chart, width) ? BAR_ROW : NAMED_BAR_ROW);
+
 /** Draw a chart for a width. */
 export function draw(chart, width, name) {
   const isBars = chart.kind === "bars";
-  const height = isBars ? TOP + chart.series.length * 30 + 6 : (chart.height ?? HEIGHT);
+  const height = isBars ? barsHeight(chart, width) : (chart.height ?? HEIGHT);
   return shape(
     "svg",
     {

@@ -169,20 +169,37 @@ function linesOf(text) {
   return lines;
 }
 
-/** Return the legend of a picture: each subject with its sign, in rows. */
+const REVISED = t("Earlier editions, revised since");
+
+/** Return whether lines show figures that later editions revised. */
+const hasRevised = ({ kind, series }) =>
+  kind === "lines" &&
+  series.some(({ points }) => points.some(({ revised }) => revised.length));
+
+/** Return the sign of figures that were revised, for a legend. */
+const revisedSign = () => shape("g", { class: "revised" }, marker(0));
+
+/**
+ * Return the legend of a picture: each subject with its sign, in rows, and the sign of
+ * figures that were revised.
+ */
 function legendOf(chart) {
   const { kind, series } = chart;
   let [x, y] = [8, 0];
-  if (kind !== "lines" || series.length < 2 || hasEndNames(chart, PICTURE_WIDTH))
-    return [];
-  return series.map(({ subject }, index) => {
-    const name = subjectName(subject);
+  const isNamed = kind === "lines" && series.length > 1;
+  /** @type {[string, Element][]} */
+  const signs =
+    isNamed && !hasEndNames(chart, PICTURE_WIDTH)
+      ? series.map(({ subject }, index) => [subjectName(subject), marker(index)])
+      : [];
+  if (hasRevised(chart)) signs.push([REVISED, revisedSign()]);
+  return signs.map(([name, sign]) => {
     const width = 34 + 7 * name.length;
     if (x + width > PICTURE_WIDTH) [x, y] = [8, y + LINE_HEIGHT];
     const entry = shape(
       "g",
       { transform: `translate(${x + 6} ${y + 10})`, "data-bottom": y + LINE_HEIGHT },
-      marker(index),
+      sign,
       shape("text", { x: 12, y: 4, text: name }),
     );
     x += width;
@@ -358,6 +375,15 @@ async function withOthers(chart) {
   };
 }
 
+/** Return whether bars are of countries: rows and months of a sheet have no map. */
+const isOnMap = ({ kind, series }, sources) =>
+  kind === "bars" &&
+  series.length >= MIN_ON_MAP &&
+  series.some(
+    ({ subject, points: [{ figure }] }) =>
+      sources.get(figure.citation)?.country_name === subject,
+  );
+
 /** Offer the bars of several countries as a map, which is loaded when it is opened. */
 function mapFold(chart) {
   const box = element("div");
@@ -384,23 +410,32 @@ function mapFold(chart) {
   return fold;
 }
 
-/** Return the subjects of lines with their signs. */
-export const legendList = (series) =>
+/** Return names with their signs. */
+const signList = (/** @type {[string, Element][]} */ signs) =>
   element(
     "ul",
     { className: "legend" },
-    ...series.map(({ subject, tone }, index) =>
+    ...signs.map(([name, sign]) =>
       element(
         "li",
         {},
         shape(
           "svg",
           { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" },
-          marker(tone ?? index),
+          sign,
         ),
-        subjectName(subject),
+        name,
       ),
     ),
+  );
+
+/** Return the subjects of lines with their signs. */
+export const legendList = (series) =>
+  signList(
+    series.map(({ subject, tone }, index) => [
+      subjectName(subject),
+      marker(tone ?? index),
+    ]),
   );
 
 /** Return what a chart is called where it is not seen. */
@@ -416,6 +451,7 @@ function figureOf(chart, sources, box, stored) {
   const caption = element("figcaption", {}, element("h3", { text: title }));
   const legend = legendList(series);
   if (kind === "lines" && series.length > 1) caption.append(legend);
+  if (hasRevised(chart)) caption.append(signList([[REVISED, revisedSign()]]));
   whenResized(holder, (width) => {
     holder.replaceChildren(draw(chart, width, labelOf(chart)));
     legend.hidden = hasEndNames(chart, width);
@@ -439,7 +475,7 @@ function figureOf(chart, sources, box, stored) {
       "div",
       { className: "figures-bar" },
       fold,
-      ...(kind === "bars" && series.length >= MIN_ON_MAP ? [mapFold(chart)] : []),
+      ...(isOnMap(chart, sources) ? [mapFold(chart)] : []),
       element(
         "div",
         { className: "figures-files" },
