@@ -7,18 +7,20 @@ const MIN_ROWS = 3;
 
 /**
  * Return the figures of a column as rows with names: a sheet has its rows as subjects,
- * as parts of an indicator ("Donations: 2025-01") or as years of itself.
+ * as parts of an indicator ("Donations: 2025-01") or as years of itself. The parts and
+ * years of a country are no rows.
  */
-function rowsOf(column, figures) {
-  const named = figures
-    .filter(({ indicator, subject }) => indicator !== column || subject)
-    .map((figure) => {
-      const part = figure.indicator.slice(column.length + 2);
-      return { ...figure, subject: part || figure.subject };
-    });
-  const parts = named.filter(({ indicator }) => indicator !== column);
-  // A row of the whole table stands beside its parts.
-  return parts.length ? parts : named;
+function rowsOf(title, column, figures) {
+  const ofTable = figures.filter(({ subject }) => subject === title);
+  const parts = ofTable
+    .filter(({ indicator }) => indicator !== column)
+    .map((figure) => ({
+      ...figure,
+      subject: figure.indicator.slice(column.length + 2),
+    }));
+  if (parts.length) return parts;
+  if (ofTable.length) return ofTable;
+  return figures.filter(({ indicator }) => indicator === column);
 }
 
 /**
@@ -26,13 +28,13 @@ function rowsOf(column, figures) {
  * first, and how it went over the years; null where figures would be added up or are of
  * several kinds.
  */
-function answerOf(column, figures) {
-  const rows = rowsOf(column, figures);
+function answerOf(title, column, figures) {
+  const rows = rowsOf(title, column, figures);
   const isOneUnit = new Set(rows.map(({ unit }) => unit)).size === 1;
   if (!isOneUnit || rows.length < MIN_ROWS) return null;
   const names = new Set(rows.map(({ subject }) => subject));
   const years = new Set(rows.map(({ year }) => year).filter(Boolean));
-  const isSeries = names.size === 1 && years.size === rows.length;
+  const isSeries = names.has(title) && years.size === rows.length;
   const isListed = names.size === rows.length && ![...names].some(isOfSeveral);
   if (!isListed && !(isSeries && rows.length >= MIN_YEARS)) return null;
   const highest = rows.toSorted((one, other) => other.value - one.value);
@@ -54,7 +56,7 @@ async function answerFrom(title) {
   if (next) return null;
   const columns = Map.groupBy(figures, ({ indicator }) => indicator.split(": ")[0]);
   for (const [column, same] of columns) {
-    const answer = answerOf(column, same);
+    const answer = answerOf(title, column, same);
     if (answer) return { ...answer, title, columns: [...columns.keys()] };
   }
   return null;
