@@ -12,7 +12,7 @@ from ..domain.figure_query import FigureCell, FigureColumn, FigureTable
 from ..domain.figures import ReportedFigure
 from ..language.local_figures import spellings
 from ..language.reported_figures import year_of
-from ..language.table_words import part_units
+from ..language.table_words import is_total, part_units
 from .asked_figures import AskedNames
 
 MOST_CITED_FIGURES = 200
@@ -175,10 +175,13 @@ def numbered_card(card: AnswerCard, citations: Sequence[Citation]) -> AnswerCard
 
 def asked_card(card: AnswerCard, names: AskedNames) -> AnswerCard | None:
     """Return a card of the figures in the first quotation that the question asks for;
-    None where it asks for none of them. Quotations that follow only come close.
+    None where it asks for none of them. Quotations that follow only come close. Who
+    names a part ("literacy of women") does not ask for the whole.
     """
     figures = [figure for figure in card.figures if figure.citation == 1]
     asked = [figure for figure in figures if names.is_asked(figure)]
+    parts = [one for one in asked if one.label and not is_total(one.label)]
+    asked = parts or asked
     if asked:
         return card_of(asked)
     return None

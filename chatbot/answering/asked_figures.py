@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..checking.wording import LABELS
 from ..domain.figures import GlossaryEntry, ReportedFigure
 from ..domain.scope import Reading
 from ..language.analysis import LETTERS_PATTERN
@@ -47,9 +48,9 @@ class AskedNames:
 
     def has(self, figure: ReportedFigure) -> bool:
         """Return whether the question has a name of a figure: the noun of its heading,
-        of a part most words of the part's own name, all words of a phrase that the
-        glossary has for it, or all words of the figure itself ("300 families
-        displaced").
+        of a part most words of the part's own name or another word for it, all words of
+        a phrase that the glossary has for it, or all words of the figure itself ("300
+        families displaced").
         """
         reading = self.reading
         subject = country_key(figure.subject)
@@ -77,7 +78,10 @@ class AskedNames:
 
     def _says_most_of(self, name: str, asked: set[str]) -> bool:
         words = set(self.terms(name))
-        return 2 * len(words & asked) > len(words)
+        if 2 * len(words & asked) > len(words):
+            return True
+        # People say "women" where reports have "female".
+        return not asked.isdisjoint(self.terms(LABELS.get(name, "")))
 
 
 def _noun_of(name: str) -> str:

@@ -233,6 +233,8 @@ class FigureQuestions:
         """
         if operation.wanted == "count":
             return self._counted(operation, reading, subjects, scope, request) or None
+        if operation.wanted == "share":
+            return self._share(operation, subjects, scope, request) or None
         indicators = self._of_topics(operation, scope, request)
         if len(set(indicators)) < len(operation.topics):
             return None
@@ -240,12 +242,30 @@ class FigureQuestions:
             return [_joined(indicators, SIGNS["sum"])]
         if operation.wanted == "dense":
             return self._of_area(indicators[0], scope) or None
-        if operation.wanted == "share" and self._derived(operation.topics[0]):
-            # It is a share already.
-            return indicators
-        if operation.wanted in {"each", "share"}:
+        if operation.wanted == "each":
             return self._of_two(indicators[0], operation, subjects, scope) or None
         return indicators
+
+    def _share(
+        self,
+        operation: Operation,
+        subjects: Sequence[str],
+        scope: Scope,
+        request: RequestContext | None,
+    ) -> list[str]:
+        """Return the share that a question asks for, or the part and its whole; none
+        where neither is surely meant.
+        """
+        of_ages = PeopleShares(self.queries, self.terms, scope).of_ages(
+            operation.topics[0]
+        )
+        if of_ages:
+            # Age groups are shares of all inhabitants.
+            return [_joined(of_ages, SIGNS["sum"])] if of_ages[1:] else of_ages
+        indicators = self._of_topics(operation, scope, request)
+        if not indicators or self._derived(operation.topics[0]):
+            return indicators
+        return self._of_two(indicators[0], operation, subjects, scope)
 
     def _of_topics(
         self, operation: Operation, scope: Scope, request: RequestContext | None

@@ -11,7 +11,7 @@ _PEOPLE = re.compile(
     r"\b(?:people|persons|inhabitants|live[sd]?|living)\b", re.IGNORECASE
 )
 _OF_AN_AGE = re.compile(
-    r"\b(?:children|kids|youngsters|adults|elderly|old|young|aged?|years)\b",
+    r"\b(?:children|kids|youngsters|adults|elderly|old|young|aged?|years|population)\b",
     re.IGNORECASE,
 )
 SAY_NOTHING = NEUTRAL_WORDS - {"longer", "shorter"}

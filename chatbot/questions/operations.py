@@ -371,8 +371,10 @@ def _share(question: _Wording) -> Operation | None:
     """Read "Which share of the railways of Chad is electrified?"."""
     if question.subjects != 1 or not question.asks(_PART_OF):
         return None
-    text = measured(_PART_OF.sub(" ", question.text))
-    return Operation("share", (text,))
+    text = _PART_OF.sub(" ", question.text)
+    # The numbers of ages and what stands before them are no other words.
+    topic = text if read_ages(text) else measured(text)
+    return Operation("share", (topic,))
 
 
 def _count(question: _Wording) -> Operation | None:

@@ -65,11 +65,13 @@ class Deep:
 
     def keep(self, turn: Turn, results: Sequence[Retrieval | None]) -> None:
         found = turn.found
-        near = [
-            (query, self._near(turn, query, result.hits))
-            for query, result in zip(self._queries, results, strict=True)
-            if result
-        ]
+        near: list[tuple[str, Sequence[SearchHit]]] = []
+        for query, result in zip(self._queries, results, strict=True):
+            if result is None:
+                continue
+            hits = self._near(turn, query, result.hits)
+            before = near[0][1] if near and len(self.parts) > 1 else ()
+            near.append((query, self._told_before(turn, query, before) or hits))
         new = found.unseen(near, most=MAX_JUDGED_PASSAGES)
         found.closest += [hit for _, hit in new]
         kept: Sequence[tuple[str, SearchHit]] = new
@@ -120,6 +122,19 @@ class Deep:
         if turn.judge.verdict(turn.read(query), hits) == "nothing":
             return []
         return [hit for hit in hits if (hit.score or 0.0) >= turn.judge.bounds.floor]
+
+    def _told_before(
+        self, turn: Turn, part: str, before: Sequence[SearchHit]
+    ) -> Sequence[SearchHit]:
+        """Return the passages of the first part of a question where they answer a later
+        one, too: who asks "and how many people were served?" goes on about what was
+        asked before. Without a model; none where they do not, or where a country says
+        where to look.
+        """
+        if turn.has_model or not before or turn.reading.about:
+            return ()
+        reading = turn.read(part)
+        return before if turn.judge.verdict(reading, before) == "answers" else ()
 
     def _relevant(
         self, turn: Turn, new: Sequence[tuple[str, SearchHit]]

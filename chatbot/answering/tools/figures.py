@@ -192,6 +192,9 @@ class FigureTool:
         if rendered is None:
             return None
         things = (*rendered.things, *derived, *_parts_of_formulas(query))
+        if operation.wanted == "share":
+            # Age groups are shares of it.
+            things = (*things, "population")
         is_share_of_all = operation.wanted == "count" or not operation.wanted
         if is_share_of_all and self._asks_more(turn, things, rendered):
             return None
@@ -549,10 +552,25 @@ class FigureTool:
             own = [one.heading for one in measured]
             also = self._also_named(turn, own, scope, about, rendered.cite)
             rendered.text = f"{rendered.text}\n\n{also}".strip()
+        if request.kind == "series":
+            early = self._without_early_years(turn, rendered)
+            rendered.text = f"{rendered.text}\n\n{early}".strip()
         if request.kind in OF_ALL:
             without = lacking(subjects, measured[0].by_subject, turn.say)
             rendered.text = f"{rendered.text}\n\n{without}".strip()
         return rendered
+
+    def _without_early_years(self, turn: Turn, table: Rendered) -> str:
+        """Return a sentence that a series begins later than the question asks; "" where
+        it does not.
+        """
+        asked = [named.gte for named in turn.reading.figure_years]
+        if table.card is None or not asked:
+            return ""
+        first = min(map(year_of, table.card.figures))
+        if first <= min(asked):
+            return ""
+        return turn.say("No figures from before {year} were found.", year=first)
 
     def _topics(self, turn: Turn, request: Request, scope: Scope) -> Sequence[str]:
         """Return the ways to say what a request measures, the first one that means an
