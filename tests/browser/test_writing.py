@@ -155,6 +155,19 @@ def test_how_it_came_about_is_a_picture(browser: Page, chat: ScriptedChat) -> No
     expect(shown.locator("pre")).to_contain_text("$vectorSearch")
 
 
+def test_how_an_answer_of_figures_came_about_is_shown_without_a_threshold(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    trace = {"hits": [{**hit(1), "score": None}], "threshold": None, "ledger": []}
+    turn = ask(browser, mode="direct")
+    chat.say(done("Kenya: 38.5% [1].", source(1), **trace))
+    finished(browser, turn)
+    turn.locator(".ledger summary").first.click()
+    facts = turn.locator(".trace .trace-list .trace-facts")
+    expect(facts).to_have_text("no similarity, found by meaning, cited as 1")
+    expect(turn.locator(".trace .trace-note")).to_be_empty()
+
+
 @pytest.mark.nightly
 def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
     chat.further = [

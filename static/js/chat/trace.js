@@ -133,9 +133,9 @@ function bar(share, className = "", lines = {}) {
 function hitRow(hit, number, threshold, scale) {
   const isScored = typeof hit.score === "number";
   const isLow = threshold && isScored && hit.score < threshold.start;
-  const lines = threshold && {
-    start: scale(threshold.start),
-    ...(threshold.relaxed && { used: scale(threshold.used) }),
+  const lines = {
+    ...(threshold && { start: scale(threshold.start) }),
+    ...(threshold?.relaxed && { used: scale(threshold.used) }),
   };
   const facts = [
     isScored
@@ -159,6 +159,18 @@ function hitRow(hit, number, threshold, scale) {
   );
 }
 
+/** Return what the threshold was; "" for figures, which are found without one. */
+function thresholdNote(threshold) {
+  if (!threshold) return "";
+  const values = {
+    start: decimal(threshold.start, 2),
+    used: decimal(threshold.used, 2),
+  };
+  return threshold.relaxed
+    ? t("The threshold is {start} and was lowered to {used}.", values)
+    : t("The threshold is {start}.", values);
+}
+
 function hitList({ hits, threshold }, citations) {
   if (!hits?.length) return [];
   const numbers = new Map(citations.map(({ chunk_id: id, number }) => [id, number]));
@@ -168,16 +180,9 @@ function hitList({ hits, threshold }, citations) {
     ? 0
     : SCALE_START;
   const scale = (score) => (score - least) / (1 - least);
-  const values = threshold && {
-    start: decimal(threshold.start, 2),
-    used: decimal(threshold.used, 2),
-  };
-  const note = threshold?.relaxed
-    ? t("The threshold is {start} and was lowered to {used}.", values)
-    : t("The threshold is {start}.", values);
   return [
     element("h4", { text: t("Passages found") }),
-    element("p", { className: "trace-note", text: threshold ? note : "" }),
+    element("p", { className: "trace-note", text: thresholdNote(threshold) }),
     element(
       "ol",
       { className: "trace-list" },
