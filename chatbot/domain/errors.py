@@ -34,6 +34,7 @@ LASTING_FAULTS: AnyOf[str] = (
     "key_refused",
     "unknown_model",
     "quota_used_up",
+    "rate_limited",
     "timeout",
     "unreachable",
 )

@@ -43,6 +43,10 @@ TOO_LONG = ("context length", "context size")
 MAX_WORDS, MOST_PARTS = 300, 10
 _WORDS = ("message", "msg", "detail", "error", "errors", "reason", "title")
 _KEY = re.compile(r"\b(?:sk|pk|api|key|bearer)[-_][\w.-]{6,}", re.IGNORECASE)
+MAX_PAUSE_SECONDS = 3.0
+"""The longest pause that a question makes before a retry. Where the server asks for a
+longer one the call fails at once: a person waits for the answer.
+"""
 RATE_LIMIT_SECONDS = 20
 """Until the next try, if the endpoint does not say how long to wait."""
 NO_SUCH_THING = (
@@ -467,13 +471,14 @@ class _BreakableCall:
 
     def note_pause(self, response: Any) -> None:
         """Move a requested pause from the SDK, which would sleep through a
-        cancellation, to `watch`.
+        cancellation, to `watch`. A long one ends the retries.
         """
         if response.status_code < 400:
             return
         seconds = self._client._parse_retry_after_header(response.headers) or 0.0
-        # The SDK does not retry after a longer pause.
-        if 0 < seconds <= 120.0:
+        if seconds > MAX_PAUSE_SECONDS:
+            response.headers["x-should-retry"] = "false"
+        elif seconds > 0:
             self._pause = seconds
             response.headers["Retry-After-Ms"] = "1"
 

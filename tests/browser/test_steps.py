@@ -426,6 +426,20 @@ class TestSteps:
         expect(turn.locator(".question-text")).to_have_text(evil)
 
 
+def test_a_model_that_broke_off_is_noted_once(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    """The text of the answer says it."""
+    turn = ask(browser)
+    event, answer = done("Many. The language model broke off.", stopped_by="model")
+    answer["degraded"] = {"reason": "broken_off", "retry_after": 5}
+    chat.say((event, {**answer, "answered": False}))
+    finished(browser, turn)
+    expect(turn.locator(".stopped-line")).to_be_hidden()
+    expect(turn.locator(".truncated-line")).to_be_hidden()
+    expect(turn.locator(".not-found-label")).to_have_text("Not answered")
+
+
 class TestLedger:
     @pytest.mark.nightly
     def test_what_each_stage_took(self, browser: Page, chat: ScriptedChat) -> None:

@@ -54,6 +54,12 @@ class AnswerOfOneSearch(Prose):
         shown = quotes[:MAX_QUOTATIONS]
         return "\n\n".join(quotation_item(quote, turn.say) for quote in shown)
 
+    def unused(self, turn: Turn, quotes: str, context: Context) -> Sequence[str]:
+        table = turn.found.table
+        if table is not None:
+            return table.unused
+        return super().unused(turn, quotes, context)
+
     def context_tokens(self, turn: Turn) -> int:
         if turn.found.table is not None:
             return turn.settings.deep_context_tokens

@@ -196,8 +196,7 @@ class Prose:
         turn.events.text("\n\n")
         turn.own_lines.append(why)
         quoted = self._quote_instead(turn, why, written.context)
-        text = f"{written.text}\n\n{quoted.text}"
-        return replace(written, text=text, truncated=True)
+        return replace(written, text=f"{written.text}\n\n{quoted.text}")
 
     def quotations(
         self,

@@ -18,10 +18,16 @@ import { count, t } from "../common/words.js";
 const SEARCHES = new Set(["search", "found", "compress", "figures"]);
 
 /** Say "not found" only if the search was completed. */
-function unansweredLabel({ trace }) {
-  if (trace?.stopped_by) return t("Not answered");
+function unansweredLabel({ trace, degraded }) {
+  if (trace?.stopped_by || degraded) return t("Not answered");
   const isSearched = trace?.path?.some(({ name }) => SEARCHES.has(name)) ?? true;
   return isSearched ? t("Not found in these reports") : t("Nothing was searched");
+}
+
+/** Say what ended an answer early, unless its text says that the model failed. */
+function stoppedLine({ trace, degraded }) {
+  if (degraded && trace?.stopped_by === "model") return "";
+  return stoppedText(trace?.stopped_by);
 }
 
 /**
@@ -166,7 +172,7 @@ export class AnswerView {
       : `${unansweredLabel(answer)}.`; // doubts are announced where they are marked
     const finish = (text) =>
       this.#announcer?.finish(
-        [outcome, stoppedText(trace?.stopped_by)].filter(Boolean).join(" "),
+        [outcome, stoppedLine(answer)].filter(Boolean).join(" "),
         text,
       );
     if (!unsupported.length) return finish(plain);
@@ -273,7 +279,7 @@ export class AnswerView {
     if (isShownAtOnce()) this.#find(".answer-body").before(doubt);
     doubt.hidden = !isWeak(trace);
     this.#find(".truncated-line").hidden = !trace?.truncated;
-    showText(this.#find(".stopped-line"), stoppedText(trace?.stopped_by));
+    showText(this.#find(".stopped-line"), stoppedLine(answer));
     this.#wireTrace(answer);
     const sources = listedSources
       .map((citation) => `[${citation.number}] ${sourceName(citation)}`)

@@ -97,6 +97,7 @@ def test_a_stream_ends_with_its_answer_and_keeps_the_words_that_were_sent(
     sent = "".join(event.data["text"] for event in events if event.name == "token")
     assert sent == done.data["response"]
     assert done.data["degraded"] == degraded(kind)
+    assert not done.data["trace"]["truncated"], "that is said of the limit only"
     assert QUOTED in sent
     if kind.begins:
         assert sent.startswith("".join(kind.reply.pieces))
@@ -115,6 +116,7 @@ def test_a_computed_table_answers_too(
     answer = app.test_client().post("/query", json=asked).get_json()
     assert "1. Kenya: 52,428,290" in answer["response"]
     assert "2. Mali: 20,137,527" in answer["response"]
+    assert "I could not use" not in answer["response"]
     assert answer["degraded"]["reason"] == KINDS[name].reason
     assert [one["country_name"] for one in answer["citations"]] == ["Kenya", "Mali"]
 
@@ -141,7 +143,9 @@ def test_what_the_reports_do_not_answer_is_not_answered(
 
 
 @pytest.mark.parametrize("mode", ["deep", "chain", "compare", "report", "auto"])
-@pytest.mark.parametrize("name", ["401 wrong key", "silent", "empty"])
+@pytest.mark.parametrize(
+    "name", ["401 wrong key", "silent", "empty", "429 with Retry-After"]
+)
 def test_every_mode_answers(
     app: Flask, server: FakeOpenAI, mode: str, name: str
 ) -> None:

@@ -401,6 +401,14 @@ class TestRetries:
         assert (raised.reason, raised.retry_after) == ("quota_used_up", None)
         assert server.calls(CHAT) == 1
 
+    def test_a_long_pause_is_not_made_while_a_person_waits(self, model, server) -> None:
+        server.always(CHAT, Reply(status=429, headers={"Retry-After": "30"}))
+        started = time.monotonic()
+        raised = failure(model(model_retries=2))
+        assert time.monotonic() - started < AT_ONCE
+        assert (raised.reason, raised.retry_after) == ("rate_limited", 30)
+        assert server.calls(CHAT) == 1
+
     def test_a_rate_limit_is(self, model, server) -> None:
         server.chat(Reply(status=429, headers=NO_WAIT), Reply(["yes"]))
         assert run(model(model_retries=2))[0] == Delta("yes")
