@@ -155,6 +155,24 @@ def test_how_it_came_about_is_a_picture(browser: Page, chat: ScriptedChat) -> No
     expect(shown.locator("pre")).to_contain_text("$vectorSearch")
 
 
+def test_a_quotation_is_cited_with_its_words(browser: Page, chat: ScriptedChat) -> None:
+    turn = ask(browser, mode="direct")
+    said = (
+        "- **Trust, page 1:** “It **repaired** 5\\* wells.” [1]\n\nMany dug wells [2]."
+    )
+    trust = {"title": "Trust: Report 2024", "publisher": "Trust"}
+    passage = {"snippet": "Rain fell. They dug many wells in May. It was dry."}
+    event, answer = done(said, {**source(1), **trust}, {**source(2), **trust})
+    answer["citations"][1] |= passage
+    chat.say((event, answer))
+    finished(browser, turn)
+    turn.locator(".cite").click()
+    sentence = browser.locator(".cite-text").first
+    expect(sentence).to_contain_text("“It repaired 5* wells.” Trust: Report 2024, page")
+    browser.locator("dialog.cite select").select_option("1")
+    expect(sentence).to_contain_text("“They dug many wells in May.” Trust: Report")
+
+
 def test_how_an_answer_of_figures_came_about_is_shown_without_a_threshold(
     browser: Page, chat: ScriptedChat
 ) -> None:

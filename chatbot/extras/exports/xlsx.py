@@ -31,6 +31,8 @@ from .marked import END, MARK, parse_answer
 from .sheet_charts import draw
 
 SOURCE_COLUMNS = ("number", "title", "section", "page", "chunk_id")
+CITED_FIGURE_COLUMNS = ("title", "page", *FIGURE_COLUMNS)
+"""The report of a figure first: its ids are the last columns."""
 PUBLICATION_COLUMNS = ("publisher", "publication_date", "source_url")
 AUTHOR = "Ask your reports"
 LEAST_WIDTH, MOST_WIDTH = 9, 48
@@ -55,7 +57,7 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
     """
     tables: dict[str, list[list[Any]]] = {}
     drawn: dict[str, str] = {}
-    figures: list[list[Any]] = [["question", *FIGURE_COLUMNS]]
+    figures: list[list[Any]] = [["question", *CITED_FIGURE_COLUMNS]]
     sources: list[list[Any]] = [
         ["question", *SOURCE_COLUMNS, "link", "authors", *PUBLICATION_COLUMNS]
     ]
@@ -71,9 +73,16 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
             tables[name] = sheet
             if quantity:
                 drawn[name] = quantity
+        citations = answer.get("citations") or ()
+        cited = {citation["number"]: citation for citation in citations}
         for figure in answer.get("figures") or ():
-            figures.append([question, *(figure.get(name) for name in FIGURE_COLUMNS)])
-        for citation in answer.get("citations") or ():
+            report = cited.get(figure.get("citation"), {})
+            of_report = {"title": report.get("title"), "page": report.get("page")}
+            shown = {**figure, **of_report}
+            figures.append(
+                [question, *(shown.get(name) for name in CITED_FIGURE_COLUMNS)]
+            )
+        for citation in citations:
             values = [citation.get(name) for name in SOURCE_COLUMNS]
             values += [
                 original_address(citation),

@@ -6,6 +6,7 @@ import { wireCopy } from "./copy.js";
 import { at } from "../common/api.js";
 import { all, element, wireDialog } from "../common/dom.js";
 import { isAttachment, sourceTitle, when } from "../common/format.js";
+import { splitAtCited } from "../common/passage.js";
 import { comma, t } from "../common/words.js";
 
 const isoDay = () => new Date().toISOString().slice(0, 10);
@@ -30,15 +31,39 @@ const pageOf = ({ page }) => page && t("page {page}", { page });
 function reportText(source) {
   const makers = (source.authors ?? []).join("; ") || source.publisher;
   const published = source.authors?.length ? source.publisher : "";
+  const title = sourceTitle(source);
   return [
-    makers,
-    sourceTitle(source),
+    // "Turkana Water Trust: Annual Report 2024" names its publisher already.
+    makers && title.startsWith(makers) ? "" : makers,
+    title,
     published,
     when(source.publication_date),
     pageOf(source),
   ]
     .filter(Boolean)
     .join(comma);
+}
+
+/** Return a quotation of the answer without the signs of Markdown. */
+const plainText = (markdown) =>
+  markdown.replace(/(?<!\\)\*\*/g, "").replace(/\\([^\p{L}\p{N}\s])/gu, "$1");
+
+/**
+ * Return what an answer cites of a source, in quotation marks: its quotations, else the
+ * sentence of the passage that is nearest to its own words; "" where none is.
+ */
+function quoted(source, response) {
+  const end = `” \\[${source.number}\\]`;
+  const quotations = [
+    ...response.matchAll(new RegExp(`“((?:(?!” \\[\\d).)+)${end}`, "g")),
+  ].map(([, text]) => `“${plainText(text)}”`);
+  if (quotations.length) return [...new Set(quotations)].join(" ");
+  const lines = response.split("\n");
+  const said = lines.filter((line) => line.includes(`[${source.number}]`)).join("\n");
+  const passage = (source.text ?? source.snippet ?? "").trim();
+  const [whole, cited] = splitAtCited(passage, plainText(said));
+  const text = (cited || whole).replace(/\s+/g, " ").trim();
+  return text && said ? `“${plainText(text)}”` : "";
 }
 
 const accessed = () => t("accessed {date}", { date: when(new Date().toISOString()) });
@@ -89,12 +114,19 @@ function risOf(source, said) {
   return [...lines, "ER  - "].join("\n");
 }
 
-/** Return the forms of a citation, by their names. `figures`: those of this source. */
-export function formsOf(source, figures) {
-  const said = figures.map(figureText).join("; ");
+/**
+ * Return the forms of a citation, by their names. `figures`: those of this source;
+ * `response`: the text of the answer.
+ */
+export function formsOf(source, figures, response) {
+  const figuresText = figures.map(figureText).join("; ");
+  const said = figuresText || quoted(source, response);
   const report = reportText(source);
+  const sentence = figuresText ? `${figuresText}.` : said;
   return {
-    [t("Sentence")]: said ? `${said}. ${report}${comma}${accessed()}.` : `${report}.`,
+    [t("Sentence")]: sentence
+      ? `${sentence} ${report}${comma}${accessed()}.`
+      : `${report}.`,
     [t("Footnote")]:
       `${[report, linkOf(source), accessed()].filter(Boolean).join(comma)}.`,
     BibTeX: bibtexOf(source, said),
@@ -103,9 +135,9 @@ export function formsOf(source, figures) {
   };
 }
 
-function formsList(source, figures) {
+function formsList(source, figures, response) {
   const own = figures.filter(({ citation }) => citation === source.number);
-  return Object.entries(formsOf(source, own)).map(([name, text]) => {
+  return Object.entries(formsOf(source, own, response)).map(([name, text]) => {
     const copy = element("button", {
       type: "button",
       className: "button quiet",
@@ -128,7 +160,7 @@ function formsList(source, figures) {
 }
 
 /** Open the citation of an answer's first source; the others can be chosen. */
-export function openCite({ citations, card }) {
+export function openCite({ citations, card, response }) {
   const sources = citations.toSorted((one, other) => one.number - other.number);
   const figures = card?.figures ?? [];
   const forms = element("div", { className: "cite-forms" });
@@ -145,7 +177,9 @@ export function openCite({ citations, card }) {
     )
   );
   const show = () =>
-    forms.replaceChildren(...formsList(sources[Number(choice.value)], figures));
+    forms.replaceChildren(
+      ...formsList(sources[Number(choice.value)], figures, response),
+    );
   choice.addEventListener("change", show);
   choice.hidden = sources.length === 1;
   const close = element("button", {

@@ -34,9 +34,15 @@ def test_tables_of_a_conversation_are_sheets(client: FlaskClient) -> None:
     assert [row[:3] for row in sources] == [
         [GROWTH, one["number"], one["title"]] for one in said["citations"]
     ]
-    assert [
-        row[0] for row in book["Figures"].iter_rows(min_row=2, values_only=True)
-    ] == [GROWTH] * len(said["figures"])
+    head, *figures = book["Figures"].iter_rows(values_only=True)
+    assert head[:4] == ("question", "title", "page", "subject")
+    assert head[-2:] == ("document_id", "chunk_id")
+    cited = {one["number"]: one for one in said["citations"]}
+    reports = [cited[one["citation"]] for one in said["figures"]]
+    assert [row[:3] for row in figures] == [
+        (GROWTH, one["title"], one["page"]) for one in reports
+    ]
+    assert figures[0][1] == "Kenya: Country Report 2023"
     start = TABLE.index("9")
     marks = [{"start": start, "end": start + 1}]
     assert list(tables_of(TABLE, {"marks": marks})) == [
