@@ -7,7 +7,7 @@ from typing import Any
 from ...database.repositories.answers import Asked, Feedback, Rating
 from ...domain import ApiKey, Scope
 from ...domain.callers import KeyRole
-from ...domain.costs import DayUsage
+from ...domain.costs import DayUsage, Sums
 from ...domain.errors import ForbiddenError
 from ...jobs.queue import Ingestion, IngestionFile
 from .storage import Storage
@@ -79,6 +79,12 @@ class Activity:
         """Return the keys that are not wider than the caller, the newest first."""
         keys = self.storage.keys.all()[::-1]
         return [key for key in keys if self.limit.covers(key.limit)]
+
+    def usage_of(self, keys: Sequence[ApiKey]) -> dict[str, Sums]:
+        """Return the usage of the conversations that each key owns and that are kept,
+        by the key's owner.
+        """
+        return self.storage.conversations.usage_of([key.owner for key in keys])
 
     def create_key(
         self, name: str, role: KeyRole, scope: Scope, **limits: Any

@@ -521,6 +521,17 @@ class ConversationRepository:
         rows = self._conversations.find({}, {"owner": 1})
         return dict(Counter(row.get("owner", "") for row in rows))
 
+    def usage_of(self, owners: Sequence[str]) -> dict[str, Sums]:
+        """Return the questions and tokens of the conversations of each of these
+        owners that are kept.
+        """
+        names = ("owner", "questions", "prompt_tokens", "completion_tokens")
+        usage = dict.fromkeys(owners, Sums())
+        condition = {"owner": {"$in": list(owners)}}
+        for row in self._conversations.find(condition, dict.fromkeys(names, 1)):
+            usage[row["owner"]] += read_sums(row)
+        return usage
+
     def quoting(self, document_ids: Collection[str]) -> Counter[str]:
         """Return for each of these reports the number of conversations with an answer
         that cites it. It reads all answers.

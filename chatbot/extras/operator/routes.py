@@ -3,7 +3,8 @@ bad answers, the findings of the doctor, and the settings as they are; and the p
 shows them.
 """
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 from flask import Response, make_response, render_template
 from pydantic import Field, SecretStr, StringConstraints
@@ -30,6 +31,7 @@ from ...database.repositories.answers import Asked, Feedback, Rating
 from ...domain import ApiKey
 from ...domain.callers import KeyRole
 from ...domain.costs import UsageReport
+from ...domain.json import Inlines
 from ...domain.validation import NOT_BLANK
 from .doctor import diagnose
 
@@ -67,12 +69,32 @@ class Setting(TypedDict):
     is_default: bool
 
 
-@operator.get("/api/keys", need="admin", returns=answer_type("Keys", keys=list[ApiKey]))
+@dataclass(frozen=True, slots=True)
+class ListedKey(Inlines):
+    """A key, and what the conversations that it owns have used: those that were
+    deleted, and questions outside of a conversation, are not counted.
+    """
+
+    INLINED: ClassVar = ("key",)
+    key: ApiKey
+    questions: int
+    tokens: int
+
+
+@operator.get(
+    "/api/keys", need="admin", returns=answer_type("Keys", keys=list[ListedKey])
+)
 def list_keys() -> Json:
     """List the API keys without their secrets, the newest first; revoked ones, too. A
     limited key sees those that are not wider than itself.
     """
-    return {"keys": activity().keys()}
+    keys = activity().keys()
+    usage = activity().usage_of(keys)
+    listed = []
+    for key in keys:
+        sums = usage[key.owner]
+        listed.append(ListedKey(key, sums.questions, sums.usage.tokens))
+    return {"keys": listed}
 
 
 @operator.post(

@@ -63,6 +63,8 @@ export async function showKeys() {
     [t("Limits"), limits],
     [t("Created"), ({ created_at: at }) => when(at, true)],
     [t("Last used"), ({ used_at: at }) => (at ? when(at, true) : t("never"))],
+    [t("Questions"), ({ questions }) => decimal(questions), "number"],
+    [t("Tokens"), ({ tokens }) => decimal(tokens), "number"],
     [t("Status"), action],
   ]);
 }

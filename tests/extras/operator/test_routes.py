@@ -6,6 +6,8 @@ import pytest
 from flask import Flask
 
 from chatbot.config.settings import Settings
+from chatbot.domain import Usage
+from chatbot.domain.costs import Sums
 from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.knowledge import ended, upload
 from tests.app.web.test_access import Person, key_holder
@@ -58,6 +60,23 @@ def test_a_key_is_created_seen_and_revoked(app: Flask) -> None:
             fields_of(admin.send("POST", "/api/keys", json={"name": "A", **wrong}))
             != []
         )
+
+
+def test_a_key_is_listed_with_the_use_of_its_conversations(app: Flask) -> None:
+    admin = key_holder(app, "admin")
+    made = admin.send("POST", "/api/keys", json={"name": "Nairobi"}).get_json()
+    other = Person(app.test_client(), {"Authorization": f"Bearer {made['secret']}"})
+    for query in ("How much does Kenya grow?", "And Mali?"):
+        assert other.send("POST", "/query", json={"query": query}).status_code == 200
+    sums = Sums(0, Usage(prompt_tokens=30, completion_tokens=4))
+    conversations = app.extensions["services"].storage.conversations
+    owner = f"key:{made['key']['id']}"
+    (conversation, *_), _ = conversations.page(owner, search="", after="", limit=9)
+    conversations.book(conversation.id, sums)
+    keys = admin.send("GET", "/api/keys").get_json()["keys"]
+    used = {key["id"]: (key["questions"], key["tokens"]) for key in keys}
+    assert used.pop(made["key"]["id"]) == (2, 34)
+    assert list(used.values()) == [(0, 0)], "the administrator has asked nothing"
 
 
 def test_no_key_is_wider_than_the_one_that_creates_it(app: Flask) -> None:
