@@ -31,6 +31,7 @@ from ..language.units import PERCENT, read_unit
 from ..questions.counted import says_nothing, says_people
 from ..questions.kinds import main_things, topic_of_figures
 from ..questions.operations import read_units
+from ..questions.reading import COUNTRY
 from ..search.indicators import REST, SURELY_ASKED, TOTAL, IndicatorIndex
 from ..search.weights import read_weight
 from .key_figures import most_asked, sizes
@@ -187,6 +188,26 @@ class FigureTables:
     def of_document(self, scope: Scope, document_id: str) -> Sequence[ReportedFigure]:
         """Return all figures of a document, in reading order."""
         return self._figures.find(scope, document_id=document_id)
+
+    def comparable(
+        self, subjects: Sequence[str], stated: IndicatorFigures, scope: Scope
+    ) -> list[str]:
+        """Return the subjects that could state an indicator: those that do, and those
+        with another one that half of these have. A file that only names a country is no
+        report of its figures.
+        """
+        having = scope.having(COUNTRY, list(stated.by_subject))
+        usual: set[str] = set()
+        for heading, labels in self._figures.indicators(having).items():
+            if 2 * max(labels.values()) >= len(stated.by_subject):
+                usual.add(heading)
+        comparable = []
+        for name in subjects:
+            own = scope.having(COUNTRY, [name])
+            is_stated = name in stated.by_subject
+            if is_stated or usual & self._figures.indicators(own).keys():
+                comparable.append(name)
+        return comparable
 
     def compile(
         self,

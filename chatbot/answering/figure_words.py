@@ -11,9 +11,10 @@ from ..domain import ReportedFigure
 from ..domain.chat import AnswerCard
 from ..domain.figure_query import FigureTable
 from ..domain.tables import Texts
+from ..language.countries import name_in
 from ..language.markdown import escape_markdown
 from ..language.reported_figures import dated_text
-from ..language.words import Say, counted
+from ..language.words import Say, counted, spoken
 from ..questions.reading import list_in_words
 from .answer_card import card_of_table
 
@@ -62,7 +63,7 @@ def lacking(subjects: Sequence[str], stated: Container[str], say: Say) -> str:
         "{number} of {whole} do not state it: {names}.",
         number=len(without),
         whole=counted(say, len(subjects), "country"),
-        names=listed_names(without, say),
+        names=listed_names([name_in(spoken(say), name) for name in without], say),
     )
 
 

@@ -43,10 +43,6 @@ TOO_LONG = ("context length", "context size")
 MAX_WORDS, MOST_PARTS = 300, 10
 _WORDS = ("message", "msg", "detail", "error", "errors", "reason", "title")
 _KEY = re.compile(r"\b(?:sk|pk|api|key|bearer)[-_][\w.-]{6,}", re.IGNORECASE)
-MAX_PAUSE_SECONDS = 3.0
-"""The longest pause that a question makes before a retry. Where the server asks for a
-longer one the call fails at once: a person waits for the answer.
-"""
 RATE_LIMIT_SECONDS = 20
 """Until the next try, if the endpoint does not say how long to wait."""
 NO_SUCH_THING = (
@@ -451,6 +447,11 @@ def _certificates() -> ssl.SSLContext:
 class _BreakableCall:
     """The requests of one call: the first one and the SDK's retries."""
 
+    longest_pause = 3.0
+    """Seconds before a retry. Where the server asks for more the call fails at once: a
+    person waits for the answer.
+    """
+
     def __init__(self, client: openai.OpenAI, cancel: Cancellation) -> None:
         self._client = client
         self._cancel = cancel
@@ -476,7 +477,7 @@ class _BreakableCall:
         if response.status_code < 400:
             return
         seconds = self._client._parse_retry_after_header(response.headers) or 0.0
-        if seconds > MAX_PAUSE_SECONDS:
+        if seconds > self.longest_pause:
             response.headers["x-should-retry"] = "false"
         elif seconds > 0:
             self._pause = seconds

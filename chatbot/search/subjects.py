@@ -19,10 +19,10 @@ from ..domain.scope import (
 )
 from ..domain.tables import Texts
 from ..language.analysis import YEAR_PATTERN, Analyzer
-from ..language.countries import normalise, takes_article, usual_name
+from ..language.countries import name_in, normalise, takes_article, usual_name
 from ..language.country_names import keys_in
 from ..language.markdown import escape_markdown
-from ..language.words import Say, in_english
+from ..language.words import Say, in_english, spoken
 from ..questions.kinds import asks_for_prose
 from ..questions.nested import bound_of_named
 from ..questions.reading import (
@@ -489,10 +489,11 @@ def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
 
 
 def with_article(country: str, say: Say = in_english) -> str:
-    """A country with its article, where the language of ``say`` has one for an English
-    name.
+    """Return a country in the language of ``say``, in English with its article where
+    it has one.
     """
-    return say("the {name}", name=country) if takes_article(country) else country
+    name = name_in(spoken(say), country)
+    return say("the {name}", name=name) if takes_article(country) else name
 
 
 def _shown(country: NamedCountry) -> str:

@@ -64,7 +64,11 @@ def library(tmp_path: Path) -> Iterator[Services]:
 
 
 def asked(
-    services: Services, query: str, scope: Scope | None = None, mode: str = "direct"
+    services: Services,
+    query: str,
+    scope: Scope | None = None,
+    mode: str = "direct",
+    language: str = "en",
 ) -> Answer:
     question = Question(
         query,
@@ -73,6 +77,7 @@ def asked(
         retrieval_method="hybrid",
         mode=mode,
         auto_scope=True,
+        language=language,
     )
     return services.everything.flow.answer(question, request=RequestContext())
 
@@ -266,3 +271,44 @@ def test_a_country_is_not_answered_with_one_whose_name_is_part_of_its_own(
         assert "China" not in answer.response
         assert "Sudan" not in countries_of(answer)
     assert "China" in asked(library, "Who buys oil from Sudan?").response
+
+
+@pytest.mark.parametrize(
+    ("language", "refusal"),
+    [
+        ("fr", "Il n'y a aucun rapport sur Norvège. Il y a des rapports sur Kenya"),
+        ("es", "No hay ningún informe sobre Noruega. "),
+        ("pt", "Não há relatório sobre Noruega. Há relatórios sobre Quênia"),
+    ],
+)
+def test_countries_are_named_in_the_language_of_the_page(
+    library: Services, language: str, refusal: str
+) -> None:
+    query = "What is the population of Norway?"
+    answer = asked(library, query, language=language)
+    assert answer.response.startswith(refusal)
+
+
+REPORT = "# {name}: Country Report 2023\n\n## People\n\n### Population\n\n{people}\n"
+AREA = "\n## Geography\n\n### Area\n\ntotal: {area} sq km\n"
+WELLS = "# Wells\n\n## Wells of Chad\n\n### Wells dug\n\n12 (2023)\n"
+
+
+def test_a_country_without_a_report_of_figures_is_not_said_to_lack_one(
+    library: Services, tmp_path: Path
+) -> None:
+    """Peru has other figures of the reports; an own file is about wells in Chad."""
+    texts = {
+        "Mali": REPORT.format(name="Mali", people="20,137,527 (2023 est.)"),
+        "Peru": "# Peru: Country Report 2023\n",
+        "Fiji": REPORT.format(name="Fiji", people="936,375 (2023 est.)"),
+        "Chad": WELLS,
+    }
+    for country, text in texts.items():
+        whole = text if country == "Chad" else text + AREA.format(area=18_274)
+        path = write_report(tmp_path, whole, country.lower())
+        about = {"country_name": country, "year": 2023}
+        ingest(library, path, about, identity=f"uploads/{country}.md")
+    answer = asked(library, "Which country has the highest population?")
+    assert "1. Kenya: 52,428,290" in answer.response
+    assert "1 of 4 countries do not state it: Peru." in answer.response

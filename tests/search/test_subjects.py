@@ -56,7 +56,7 @@ def test_an_article_is_of_the_language_it_is_said_in() -> None:
     asked = read_names("growth in the Netherlands", REPORTS)
     found = missing_subject(asked, Scope(), REPORTS, speaking("es"))
     assert found is not None
-    assert found.text.startswith("No hay ningún informe sobre Netherlands.")
+    assert found.text.startswith("No hay ningún informe sobre Países Bajos.")
 
 
 @pytest.mark.parametrize("case", SUGGESTED.values(), ids=SUGGESTED)

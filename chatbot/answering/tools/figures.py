@@ -556,7 +556,9 @@ class FigureTool:
             early = self._without_early_years(turn, rendered)
             rendered.text = f"{rendered.text}\n\n{early}".strip()
         if request.kind in OF_ALL:
-            without = lacking(subjects, measured[0].by_subject, turn.say)
+            first = measured[0]
+            whole = self.tables.comparable(subjects, first, scope)
+            without = lacking(whole, first.by_subject, turn.say)
             rendered.text = f"{rendered.text}\n\n{without}".strip()
         return rendered
 
