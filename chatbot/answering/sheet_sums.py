@@ -477,12 +477,12 @@ class SheetSums:
     @property
     def _is_list(self) -> bool:
         """Whether the columns that the question names stand beside each other: "nurses
-        and doctors", not "visits of nurses".
+        and doctors", not "visits of nurses", nor "households served".
         """
         mentions = self.names.columns
         for first, second in pairwise(mentions):
             between = self.text[first.end : second.start]
-            if not joins_names(between):
+            if not (between.strip() and joins_names(between)):
                 return False
         return True
 

@@ -23,6 +23,7 @@ SHEETS = {
     "shop.csv": "Month,Sales,Customers\n2023-10,800,80\n2023-11,900,90\n"
     "2023-12,700,70\n2024-01,500,45\n2024-11,950,91\n",
     "ventes.csv": "Mois;Recettes;Clients\n2024-01;400;20\n2024-02;500;40\n",
+    "aid.csv": "Area,Households planned,Served\nNorth,1201,410\nSouth,981,395\n",
     "lluvia.csv": "Estación;Lluvia (mm);Días secos\nNorte;100;30\nCosta;300;10\n",
 }
 
@@ -186,3 +187,12 @@ def test_rows_that_are_labels_are_subjects_of_a_query(flow: Flow) -> None:
 )
 def test_computations_are_read_in_five_languages(query: str, kinds: list[str]) -> None:
     assert [one.kind for one in read_computations(query.lower())] == kinds
+
+
+def test_words_beside_each_other_are_no_list_of_columns(
+    ask: Callable[..., Answer],
+) -> None:
+    """ "Households served" added up those planned and those served."""
+    response = ask("What is the total of households served?").response
+    assert "Households planned" not in response.split("\n")[0]
+    assert "805" in response.split("\n")[0]
