@@ -230,6 +230,17 @@ def _ranked(step: Rank, table: FigureTable, say: Say) -> str:
     return f"{sentence} {listed}{numbered(table, say)}"
 
 
+def subject_asked(query: FigureQuery, table: FigureTable) -> str:
+    """Return whose place a ranking is asked for, or who has the place; "" where the
+    first one is meant.
+    """
+    for step in query.steps:
+        row = _row_asked(step, table) if isinstance(step, Rank) else None
+        if row is not None:
+            return row.subject
+    return ""
+
+
 def _row_asked(step: Rank, table: FigureTable) -> FigureRow | None:
     """Return the row at the place that is asked for, or that of the subject whose place
     is; None where the first one is meant.

@@ -3,7 +3,7 @@ the table with its citations.
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..checking.tables import markdown_table
 from ..checking.wording import renumber
@@ -97,9 +97,11 @@ def render_changes(
     return None
 
 
-def render_table(table: FigureTable, text: str, say: Say) -> Rendered | None:
+def render_table(
+    table: FigureTable, text: str, say: Say, *, subject: str = ""
+) -> Rendered | None:
     """Return a table in words with its passages, numbered as the words cite them; None
-    of an empty one.
+    of an empty one. ``subject``: whose figure is asked for, "" = the first one's.
     """
     if not table.chunk_ids:
         return None
@@ -107,4 +109,7 @@ def render_table(table: FigureTable, text: str, say: Say) -> Rendered | None:
     text, order = renumber(text, numbers)
     chunk_ids = [table.chunk_ids[number - 1] for number in order]
     things = tuple(column.indicator for column in table.columns)
-    return Rendered(say, chunk_ids, text, things, card_of_table(table))
+    card = card_of_table(table)
+    if card is not None and subject:
+        card = replace(card, subject=subject)
+    return Rendered(say, chunk_ids, text, things, card)

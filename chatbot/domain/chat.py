@@ -584,6 +584,8 @@ class AnswerCard:
     """How it was computed: "60.1 - 57.4"."""
     shared_year: int | None = None
     """The newest year that all compared subjects have, where it was chosen."""
+    subject: str = ""
+    """Whose figure is asked for, of a ranking of which it is not the first one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,8 @@ _PLACE_WORDS = (
     "ninth 9th",
     "tenth 10th",
 )
+WORDS_OF_PLACE = "place rank position spot take takes hold holds have has among all"
+"""Words of a question for a place among others, which its answer uses."""
 _PLACES = {
     word: place
     for place, words_of_place in enumerate(_PLACE_WORDS, start=2)

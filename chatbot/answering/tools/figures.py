@@ -38,6 +38,7 @@ from ...questions.counted import says_nothing
 from ...questions.kinds import (
     NUMBER_WORDS,
     OF_ALL,
+    WORDS_OF_PLACE,
     Bound,
     Request,
     asks_for_person,
@@ -98,6 +99,7 @@ from ..figure_sentences import (
     numbered,
     over_years,
     side_by_side,
+    subject_asked,
 )
 from ..figure_steps import in_unit
 from ..figure_tables import FigureTables, IndicatorFigures
@@ -422,7 +424,10 @@ class FigureTool:
             chosen = question.chosen_scope
         with turn.asking(replace(question, scope=chosen)):
             wanted = Request("ranking", measure, of=about[0])
-            return self._of_request(turn, wanted, ())
+            table = self._of_request(turn, wanted, ())
+        if table is not None:
+            table.things = (*table.things, WORDS_OF_PLACE)
+        return table
 
     def _of_nobody(self, turn: Turn, request: Request) -> Rendered | None:
         """Return what a question asks that names no country. Where it is just the name
@@ -753,7 +758,8 @@ class FigureTool:
             return None
         query, table = found
         text = in_words(query, self._local(table, turn.say), turn.say)
-        return render_table(table, text, turn.say)
+        subject = subject_asked(query, table)
+        return render_table(table, text, turn.say, subject=subject)
 
     def _of_rows(self, turn: Turn, request: Request) -> Rendered | None:
         """Return a ranking of the rows of one table, which may lack a few words; None
@@ -825,7 +831,7 @@ class FigureTool:
         if request.kind == "aggregate":
             _, table = self.queries.tabulate(measured, (), years)
             text += numbered(self._local(table, say), say)
-        return render_table(table, text, say)
+        return render_table(table, text, say, subject=subject_asked(query, table))
 
     def _beyond_named(
         self,

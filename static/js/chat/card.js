@@ -37,7 +37,7 @@ const tile = (name, value, note) =>
   );
 
 /** Return what the card shows large, at most four values side by side; [] of more. */
-function tilesOf({ kind, figures, indicators, result, how }) {
+function tilesOf({ kind, figures, indicators, result, how, subject: asked }) {
   const [first] = figures;
   const last = figures.at(-1);
   const subjects = new Set(figures.map(({ subject }) => subject));
@@ -64,8 +64,9 @@ function tilesOf({ kind, figures, indicators, result, how }) {
     return figures.map((figure) =>
       tile(subjectName(figure.subject), figureText(figure), whenOf(figure)),
     );
+  const shown = figures.find(({ subject }) => subject === asked) ?? first;
   return [
-    tile(`${name} · ${subjectName(first.subject)}`, figureText(first), whenOf(first)),
+    tile(`${name} · ${subjectName(shown.subject)}`, figureText(shown), whenOf(shown)),
   ];
 }
 

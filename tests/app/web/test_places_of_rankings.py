@@ -9,7 +9,7 @@ from flask import Flask
 
 from tests.app.web.knowledge import add_countries
 from tests.app.web.live import application
-from tests.app.web.test_messages_that_ask_nothing import said
+from tests.app.web.test_messages_that_ask_nothing import last_answer, said
 from tests.conftest import small_settings
 
 REPORT = """# {name}: Country Report 2025
@@ -72,3 +72,18 @@ def test_the_place_that_is_asked_for_is_named(
     app: Flask, question: str, answer: str
 ) -> None:
     assert answer in said(app, [question])
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("Which is the second largest country by population?", "Peru"),
+        ("What place does Laos take by area?", "Laos"),
+        ("Which is the largest country by population?", ""),
+    ],
+)
+def test_the_card_says_whose_figure_is_asked_for(
+    app: Flask, question: str, subject: str
+) -> None:
+    card = last_answer(app, [question], "en")["card"]
+    assert card["subject"] == subject
