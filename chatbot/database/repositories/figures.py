@@ -673,12 +673,12 @@ class FigureRepository(FigureReader):
             return
         if written.get(new_marker, "") <= written[old_marker]:
             return
-        old_texts = _texts(self._listed(document_id, old))
-        new_texts = _texts(self._listed(document_id, new))
+        old_statements = _statements(self._listed(document_id, old))
+        new_statements = _statements(self._listed(document_id, new))
         at = now()
         prefix = f"{old_marker}-{written[old_marker]}-{new}"
         rows: list[Json] = []
-        for key, old_text, new_text in _changed(old_texts, new_texts):
+        for key, old_text, new_text in _changed(old_statements, new_statements):
             changed = FigureChange(document_id, *key, old_text, new_text, at)
             rows.append({"_id": f"{prefix}-{len(rows):05d}", **asdict(changed)})
         if not rows:
@@ -706,10 +706,10 @@ class FigureRepository(FigureReader):
         """Return what a version that is not stored states otherwise than a stored
         one.
         """
-        old_texts = _texts(self._listed(document_id, version))
-        new_texts = _texts(row for row in new.rows if "place" in row)
+        old_statements = _statements(self._listed(document_id, version))
+        new_statements = _statements(row for row in new.rows if "place" in row)
         differences = []
-        for key, old_text, new_text in _changed(old_texts, new_texts):
+        for key, old_text, new_text in _changed(old_statements, new_statements):
             subject, indicator, year = key
             old_figure = StatedFigure(old_text, year) if old_text else None
             new_figure = StatedFigure(new_text, year) if new_text else None
@@ -786,42 +786,53 @@ def _keys_of(heading: str, label: str) -> tuple[str, str, str]:
     return indicator, f"{indicator.casefold()}: ", heading.casefold()
 
 
-def _texts(rows: Iterable[Json]) -> dict[StatementKey, str]:
-    """Return statements by subject ("" = the whole report, whose title may change),
-    indicator and year; several figures as one text.
+@dataclass(slots=True)
+class _Statement:
+    """What a version states: its figures as one text, and their values and units, by
+    which statements are compared. "1033 km" and "1,033 km" are the same.
     """
-    texts: dict[StatementKey, str] = {}
+
+    text: str = ""
+    amounts: tuple[tuple[Decimal, str], ...] = ()
+
+
+def _statements(rows: Iterable[Json]) -> dict[StatementKey, _Statement]:
+    """Return statements by subject ("" = the whole report, whose title may change),
+    indicator and year.
+    """
+    statements: defaultdict[StatementKey, _Statement] = defaultdict(_Statement)
     for row in rows:
         figure = _figure(row)
         subject = figure.subject
         if subject == row["document_name"]:
             subject = ""
         key = (subject, figure.indicator, figure.year)
-        if key in texts:
-            texts[key] = f"{texts[key]}; {figure.text}"
-        else:
-            texts[key] = figure.text
-    return texts
+        statement = statements[key]
+        if statement.text:
+            statement.text += "; "
+        statement.text += figure.text
+        statement.amounts += ((figure.value, figure.unit),)
+    return dict(statements)
 
 
 def _changed(
-    old: dict[StatementKey, str], new: dict[StatementKey, str]
+    old: dict[StatementKey, _Statement], new: dict[StatementKey, _Statement]
 ) -> Iterator[tuple[StatementKey, str, str]]:
     """Yield the statements that differ, "" where there is none. One that only has
     another subject is the same: a report that is put under a country speaks of it.
     """
-    removed = {(*key[1:], old[key]) for key in old.keys() - new.keys()}
-    added = {(*key[1:], new[key]) for key in new.keys() - old.keys()}
+    removed = {(*key[1:], old[key].amounts) for key in old.keys() - new.keys()}
+    added = {(*key[1:], new[key].amounts) for key in new.keys() - old.keys()}
     moved = removed & added
     for key in sorted(old | new, key=str):
-        old_text = old.get(key, "")
-        new_text = new.get(key, "")
-        if old_text == new_text:
+        before = old.get(key, _Statement())
+        after = new.get(key, _Statement())
+        if before.amounts == after.amounts:
             continue
-        has_both = old_text and new_text
-        statement = (*key[1:], old_text or new_text)
+        has_both = before.text and after.text
+        statement = (*key[1:], before.amounts or after.amounts)
         if has_both or statement not in moved:
-            yield key, old_text, new_text
+            yield key, before.text, after.text
 
 
 def _in_order_of_indexes(rows: Iterable[Json]) -> list[Json]:

@@ -5,6 +5,7 @@ it, and its figures and text with its own former version.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from ...database.repositories.figures import FigureReader
 from ...domain import DocumentRecord, Scope
@@ -13,8 +14,10 @@ from ...domain.documents import Report, series_of
 
 Key = tuple[str, str]
 """Subject, "" = that of the whole report, and indicator."""
-Stated = Mapping[Key, Mapping[int | None, Sequence[str]]]
-"""The texts of the figures of each year, each once, in reading order."""
+Amount = tuple[Decimal, str]
+"""A value and its unit: "1033 km" and "1,033 km" are the same."""
+Stated = Mapping[Key, Mapping[int | None, Mapping[Amount, str]]]
+"""The texts of the figures of each year, each amount once, in reading order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +109,14 @@ class ChangeLog:
         )
 
     def _stated(self, record: DocumentRecord) -> Stated:
-        stated: defaultdict[Key, defaultdict[int | None, list[str]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
+        stated: defaultdict[Key, defaultdict[int | None, dict[Amount, str]]]
+        stated = defaultdict(lambda: defaultdict(dict))
         for figure in self._figures.find(self._limit, document_id=record.id):
             subject = (
                 "" if figure.subject == record.title else figure.subject
             )  # the titles of two editions differ
-            if figure.text not in (
-                texts := stated[subject, figure.indicator][figure.year]
-            ):
-                texts.append(figure.text)
+            texts = stated[subject, figure.indicator][figure.year]
+            texts.setdefault((figure.value, figure.unit), figure.text)
         return stated
 
     def _corrected(self, record: DocumentRecord) -> Sequence[ChangedFigure]:
@@ -146,15 +146,15 @@ def _compared(old: Stated, new: Stated) -> Iterator[ChangedFigure]:
         for before, after in dict.fromkeys(
             [(last[0], last[1]), *((year, year) for year in now if year in was)]
         ):
-            texts = was.get(before, ()), now.get(after, ())
+            texts = was.get(before, {}), now.get(after, {})
             # Where one report states the figures of several parts under one name, the
             # other perhaps only their sum.
-            shared = set(texts[0]) & set(texts[1])
+            shared = texts[0].keys() & texts[1].keys()
             if len(shared) < min(map(len, texts)) or not all(texts):
                 yield ChangedFigure(
                     *key,
-                    _statement("; ".join(texts[0]), before),
-                    _statement("; ".join(texts[1]), after),
+                    _statement("; ".join(texts[0].values()), before),
+                    _statement("; ".join(texts[1].values()), after),
                 )
 
 

@@ -37,7 +37,11 @@ Add = Callable[..., Ingested]
 
 
 def add(
-    add_report: Add, country: str, edition: int, inflation: str, area: int = 580_367
+    add_report: Add,
+    country: str,
+    edition: int,
+    inflation: str,
+    area: int | str = 580_367,
 ) -> None:
     text = REPORT.format(
         country=country, edition=edition, inflation=inflation, area=area
@@ -119,6 +123,16 @@ def test_a_replaced_report_is_held_against_its_former_version(
     assert sides(newest["corrected"]) == [
         ("Area", ("580367 sq km", None), ("569140 sq km", None))
     ]
+
+
+def test_the_same_amount_written_otherwise_is_no_change(
+    client: FlaskClient, add_report: Add
+) -> None:
+    add(add_report, "Peru", 2023, OLD, area="580367")
+    add(add_report, "Peru", 2025, OLD, area="580,367")
+    add(add_report, "Peru", 2025, OLD, area="580367.0")
+    (newest,) = client.get("/api/changes?country_name=Peru").get_json()["changes"]
+    assert (newest["figures"], newest["corrected"]) == ([], [])
 
 
 BOREHOLES = (
