@@ -107,6 +107,14 @@ def test_a_figure_is_cited_in_two_clicks(page: Page) -> None:
     expect(page.locator("dialog.cite")).to_have_count(0)
 
 
+def test_the_cards_of_two_answers_are_no_landmarks_of_one_name(page: Page) -> None:
+    for number in (1, 2):
+        ask(page, "What is the population growth rate of Kenya?")
+        cards = page.get_by_role("group", name="Answer in figures")
+        expect(cards).to_have_count(number)
+    expect(page.get_by_role("region", name="Answer in figures")).to_have_count(0)
+
+
 def test_a_question_without_an_answer_goes_on_by_one_tap(page: Page) -> None:
     ask(page, "What was the inflation rate of Kenya in 1990?")
     ways = page.locator(".ways-on .way-on")

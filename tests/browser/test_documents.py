@@ -251,6 +251,9 @@ def test_documents_are_added_found_changed_and_deleted(
     expect(row(browser, TITLE)).to_contain_text("2031")
     expect(row(browser, TITLE).locator(".status")).to_have_text("Ready")
 
+    # Newest first is for this visit: nobody has chosen it.
+    assert browser.evaluate("localStorage.getItem('documents-sort')") is None
+
     # A job with a failed file is not called ready.
     browser.goto(f"{address}/operator")
     expect(browser.locator("#jobs tbody tr").first).to_contain_text(
@@ -498,3 +501,39 @@ def test_an_attachment_that_cannot_be_read_keeps_the_question(
         browser.locator("article.answer").last.locator(".answer-body")
     ).to_contain_text("137 grams", timeout=SLOW)
     assert all("422" in problem for problem in problems), problems
+
+
+def test_an_upload_in_two_requests_is_one_line_in_another_tab(
+    browser: Page, address: str
+) -> None:
+    open_library(browser, address)
+    first, second = browser.evaluate(
+        """async () => {
+          const ids = [];
+          for (const name of ["tea.md", "rice.md"]) {
+            const form = new FormData();
+            form.append("files", new File([`# ${name}`], name), name);
+            const sent = await fetch("/api/documents", { method: "POST", body: form });
+            ids.push((await sent.json()).ingestion_id);
+          }
+          localStorage.setItem("uploads", JSON.stringify([[ids[1], ids[0]]]));
+          return ids;
+        }"""
+    )
+    assert first != second
+    open_library(browser, address)
+    cards = browser.locator("details.ingestion")
+    expect(cards.filter(has_text="rice.md").first).to_contain_text("tea.md")
+
+
+def test_a_key_for_a_country_without_a_report_is_refused_in_plain_words(
+    page: Opened, address: str
+) -> None:
+    browser, _ = page
+    browser.goto(f"{address}/operator")
+    browser.locator("#key-new").click()
+    browser.locator("#key-name").fill("Nairobi office")
+    browser.locator("#key-form [name=country_name]").fill("Kenia")
+    browser.locator("#key-submit").click()
+    problem = browser.locator("[data-field=country_name] .field-error").first
+    expect(problem).to_have_text("No report is about “Kenia”. Possible values: Kenya.")

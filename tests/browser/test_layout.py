@@ -68,6 +68,13 @@ def test_no_rule_of_the_layout_is_broken(
     assert broken == {}
 
 
+def test_the_header_of_a_conversation_fits(stage: PictureStage, language: str) -> None:
+    stage.show(View(language, 600, "none"))
+    header = "document.querySelector('.site-header')"
+    too_wide = f"{header}.scrollWidth - {header}.clientWidth"
+    assert stage.page.evaluate(too_wide) <= 0
+
+
 def test_the_way_to_the_end_lies_over_nothing(
     stage: PictureStage, language: str
 ) -> None:

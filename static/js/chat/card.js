@@ -168,8 +168,9 @@ function cardOf(answer) {
       }),
     );
   return element(
-    "section",
-    { className: "card", "aria-label": t("Answer in figures") },
+    "div",
+    // No landmark: each answer of a conversation may have one.
+    { className: "card", role: "group", "aria-label": t("Answer in figures") },
     element(
       "div",
       { className: `card-tiles${card.kind === "series" ? " course" : ""}` },

@@ -23,6 +23,20 @@ export function clearErrors(form, box) {
   showError(box, null);
 }
 
+/** What the API says of a country without a report, with the name that was sent. */
+const NO_REPORT =
+  /^(?:unknown country_name:|there is no report on) ['"](.+)['"]\. Valid: /;
+
+/** Return what is wrong with a field in the words of the page. */
+function problemOf({ message, valid_values: values = [] }) {
+  const valid = values.slice(0, 10).map(String);
+  const possible = t("Possible values: {values}.", { values: valid.join(comma) });
+  const name = NO_REPORT.exec(message)?.[1];
+  if (name) return `${t("No report is about “{name}”.", { name })} ${possible}`;
+  const isListed = !valid.length || valid.some((value) => message.includes(value));
+  return isListed ? translated(message) : `${translated(message)} ${possible}`;
+}
+
 /**
  * Show each message at its field and focus the first wrong field; other errors are
  * shown in the box.
@@ -40,15 +54,7 @@ export function showFormError(form, box, error) {
     );
     if (!field) continue;
     placed += 1;
-    const valid = (detail.valid_values ?? []).slice(0, 10).map(String);
-    const isListed =
-      !valid.length || valid.some((value) => detail.message.includes(value));
-    showText(
-      field.querySelector(".field-error"),
-      isListed
-        ? translated(detail.message)
-        : `${translated(detail.message)} ${t("Possible values: {values}.", { values: valid.join(comma) })}`,
-    );
+    showText(field.querySelector(".field-error"), problemOf(detail));
     field.querySelector("input, textarea, select").setAttribute("aria-invalid", "true");
   }
   const isComplete = placed > 0 && placed === details.length;

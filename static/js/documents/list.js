@@ -205,9 +205,14 @@ export class DocumentList {
     this.#showOrder();
   }
 
+  /** Sort as a person chose, until they choose something else. */
   #sortBy(sort) {
-    this.#sort = sort;
     localStorage.setItem(SORT, sort);
+    return this.#orderBy(sort);
+  }
+
+  #orderBy(sort) {
+    this.#sort = sort;
     this.#showOrder();
     return this.#goTo(0);
   }
@@ -225,9 +230,9 @@ export class DocumentList {
     byId("sort").value = this.#sort;
   }
 
-  /** Show what was added last, above all others. */
+  /** Show what was added last above all others, on this visit. */
   showNewest() {
-    return this.#sortBy(NEWEST);
+    return this.#orderBy(NEWEST);
   }
 
   get #order() {

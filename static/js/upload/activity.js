@@ -231,12 +231,13 @@ const POLL_MS = 1000;
 const SLOWEST_POLL_MS = 30_000;
 
 const KEPT = "uploads";
+const KEPT_UPLOADS = 100;
 
 export class Activity {
   /** The cards by the id of their upload, that of its first ingestion. */
   #cards = new Map();
-  /** The uploads of ingestions by their ids, also after a reload of the page. */
-  #uploads = new Map(JSON.parse(sessionStorage.getItem(KEPT) ?? "[]"));
+  /** The uploads of ingestions by their ids, in other tabs and later visits, too. */
+  #uploads = new Map(JSON.parse(localStorage.getItem(KEPT) ?? "[]"));
   #onChange;
   #onFinished;
   #callbacks;
@@ -285,7 +286,8 @@ export class Activity {
     const own = ingestion.ingestion_id;
     if (upload && upload !== own) {
       this.#uploads.set(own, upload);
-      sessionStorage.setItem(KEPT, JSON.stringify([...this.#uploads]));
+      const newest = [...this.#uploads].slice(-KEPT_UPLOADS);
+      localStorage.setItem(KEPT, JSON.stringify(newest));
     }
     const id = this.#uploadOf(ingestion);
     let card = this.#cards.get(id);
