@@ -198,14 +198,15 @@ def _words_within(
 def _near_within(hits: Sequence[SearchHit], earned: ScoreArray) -> ScoreArray:
     """Return how near the vector of each passage is to the question beside those of its
     document. The search by words puts the passages first that repeat the document's
-    name, which a question names to say where to look.
+    name, which a question names to say where to look. As far as its headings count,
+    these say where.
     """
     documents = np.array([hit.chunk.document_id for hit in hits])
     scores = np.array([hit.score or 0.0 for hit in hits])
     near = np.zeros(len(hits))
     for document in np.unique(documents[earned < 1]):
         own = documents == document
-        near[own] = standard(scores[own])
+        near[own] = (1 - earned[own]) * standard(scores[own])
     return near
 
 
