@@ -18,9 +18,11 @@ from ..domain.figures import indicator_name
 from ..domain.scope import Reading
 from ..domain.turns import give_way
 from ..language.detection import analyzer_for, language_of
+from ..language.periods import month_names
+from ..language.table_words import also_written, with_base_forms
 from ..questions.reading import tidy
 from ..questions.telling_words import asking_part, telling_words
-from .coverage import missing_words
+from .coverage import missing_words, texts_of
 from .relevance import Judge
 from .weights import read_weight
 
@@ -57,6 +59,29 @@ class UnusedWords:
         terms = analyzer_for(question.text, self.judge.language).terms
         names = self._names_of(indicators, text)
         return missing_words(telling_words(question), names, terms)
+
+    def of_rows(self, question: Reading, chunks: Sequence[Chunk]) -> Sequence[str]:
+        """Return all telling words that neither quoted rows of tables have nor their
+        heads and titles, nor the glossary's words for what they name.
+        """
+        language = self.judge.language
+        if language_of(question.text, language) != language:
+            return ()
+        texts: list[str] = []
+        for chunk in chunks:
+            texts += texts_of(chunk)
+        about = "\n".join(texts)
+        texts += [with_base_forms(about), also_written(about), month_names(about)]
+        lower = about.lower()
+        for entry in self.judge.glossary():
+            names = [entry.term, *entry.other_words]
+            if any(name.lower() in lower for name in names):
+                texts += names
+        terms = analyzer_for(question.text, language).terms
+        missing = missing_words(telling_words(question), texts, terms)
+        # "Spend" of "Spent".
+        bases = {word: with_base_forms(word) for word in missing}
+        return [word for word in missing if missing_words([bases[word]], texts, terms)]
 
     def _names_of(self, indicators: Iterable[str], text: str) -> list[str]:
         """Return a text, the names of indicators and the glossary's words for these."""

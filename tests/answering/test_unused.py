@@ -43,3 +43,8 @@ def test_what_stands_around_a_row_that_is_quoted_alone_is_used() -> None:
 def test_another_document_or_a_passage_beside_prose_uses_nothing() -> None:
     assert unused(ROW, replace(PROSE, document_id="e")) == ["salmonellosis"]
     assert unused(replace(ROW, statements=None), PROSE) == ["salmonellosis"]
+
+
+def test_another_row_of_the_same_table_uses_nothing() -> None:
+    other = replace(ROW, id="c", text="Country: Norway; Salmonellosis (%): 5")
+    assert unused(ROW, other) == ["salmonellosis"]

@@ -104,3 +104,18 @@ def test_a_word_that_leads_away_from_what_is_quoted_is_named(
 def test_without_a_measure_no_word_is_named(judge: Judge) -> None:
     question = read("Which country has the highest rural literacy?")
     assert not UnusedWords(judge).of_figures(question, ["Literacy: total"], "")
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("How much was spent on medics in January?", []),
+        ("How much was spent on nurses in January?", ["nurses"]),
+        ("Combien d'infirmiers en janvier ?", []),
+    ],
+)
+def test_rows_have_all_telling_words_of_a_question(
+    question: str, words: list[str]
+) -> None:
+    row = Chunk("a", "d", "r.csv", "Costs", "Month: 2024-01; Item: Doctors; Spend: 9")
+    assert list(WORDS.of_rows(read(question), [row])) == words

@@ -97,11 +97,18 @@ class Prose:
         """Return the words of the question that quotations do not use."""
         cited = cited_numbers(quotes)
         hits = [one.hit for one in context.passages if one.number in cited]
-        if len(hits) == 1 and hits[0].chunk.statements is not None:
+        are_rows = bool(hits)
+        for hit in hits:
+            are_rows = are_rows and hit.chunk.statements is not None
+        if are_rows and len(hits) == 1:
             # A row is quoted alone; what its table is about stands around it.
             hits += _of_same_document(hits[0], context)
         chunks = [hit.chunk for hit in hits]
-        unused = UnusedWords(turn.judge).of_passages(turn.reading, chunks)
+        words = UnusedWords(turn.judge)
+        if are_rows:
+            unused = words.of_rows(turn.reading, chunks)
+        else:
+            unused = words.of_passages(turn.reading, chunks)
         texts: list[str] = []
         for chunk in chunks:
             texts += texts_of(chunk)
@@ -394,14 +401,15 @@ class Prose:
 
 
 def _of_same_document(hit: SearchHit, context: Context) -> list[SearchHit]:
-    """Return the other of the first passages that are of the document of a hit."""
-    first = [passage.hit for passage in context.passages[:MAX_QUOTATIONS]]
-    document = hit.chunk.document_id
-    return [
-        other
-        for other in first
-        if other.chunk.document_id == document and other.chunk.id != hit.chunk.id
-    ]
+    """Return the prose of the document of a hit among the first passages: another row
+    says nothing of this one.
+    """
+    prose: list[SearchHit] = []
+    for passage in context.passages[:MAX_QUOTATIONS]:
+        chunk = passage.hit.chunk
+        if chunk.statements is None and chunk.document_id == hit.chunk.document_id:
+            prose.append(passage.hit)
+    return prose
 
 
 def unused_line(turn: Turn, words: Sequence[str]) -> str:

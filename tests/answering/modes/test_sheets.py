@@ -208,3 +208,19 @@ def test_a_card_draws_what_its_answer_says(
 
 def test_irregular_verbs_have_one_form() -> None:
     assert with_base_forms("Spent and sold, given") == "spend and sell, give"
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("What does a trumpet cost in Gao?", "trumpet"),
+        ("What is the phone number of the depot Gao?", "phone"),
+    ],
+)
+def test_quoted_rows_without_a_word_of_the_question_are_only_the_closest(
+    query: str, word: str, ask: Callable[[str], Answer]
+) -> None:
+    answer = ask(query)
+    assert answer.trace.closest_only
+    assert word in answer.trace.unused
+    assert f"“{word}”" in answer.response
