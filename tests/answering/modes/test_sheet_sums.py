@@ -24,6 +24,7 @@ SHEETS = {
     "2023-12,700,70\n2024-01,500,45\n2024-11,950,91\n",
     "ventes.csv": "Mois;Recettes;Clients\n2024-01;400;20\n2024-02;500;40\n",
     "aid.csv": "Area,Households planned,Served\nNorth,1201,410\nSouth,981,395\n",
+    "goats.csv": "Goat,Pen,Weight (kg)\nMira,North,41.5\nBruno,South,52\n",
     "lluvia.csv": "Estación;Lluvia (mm);Días secos\nNorte;100;30\nCosta;300;10\n",
 }
 
@@ -84,6 +85,10 @@ def test_a_ratio_is_drawn_as_itself(ask: Callable[[str], Answer]) -> None:
         (
             "How many more visits did Dadaab have than Lodwar?",
             "Dadaab - Lodwar, Visits: 100, from 900 - 800 [1][2].",
+        ),
+        (
+            "How much heavier is Bruno than Mira?",
+            "Bruno - Mira, Weight (kg): 10.5 kg, from 52 kg - 41.5 kg [1][2].",
         ),
         (
             "How many nurses and doctors does Lodwar have together?",
