@@ -19,10 +19,16 @@ from ..domain.scope import Reading
 from ..domain.turns import give_way
 from ..language.detection import analyzer_for, language_of
 from ..language.periods import month_names
-from ..language.table_words import also_written, with_base_forms
+from ..language.table_words import (
+    also_written,
+    with_base_forms,
+)
 from ..questions.reading import tidy
 from ..questions.telling_words import asking_part, telling_words
-from .coverage import missing_words, texts_of
+from .coverage import (
+    missing_words,
+    texts_of,
+)
 from .relevance import Judge
 from .weights import read_weight
 
@@ -71,17 +77,29 @@ class UnusedWords:
         for chunk in chunks:
             texts += texts_of(chunk)
         about = "\n".join(texts)
-        texts += [with_base_forms(about), also_written(about), month_names(about)]
+        texts += [
+            with_base_forms(about),
+            also_written(about),
+            month_names(about),
+        ]
         lower = about.lower()
         for entry in self.judge.glossary():
-            names = [entry.term, *entry.other_words]
-            if any(name.lower() in lower for name in names):
-                texts += names
+            names = [
+                entry.term,
+                *entry.other_words,
+            ]
+            for name in names:
+                if name.lower() in lower:
+                    texts += names
+                    break
         terms = analyzer_for(question.text, language).terms
-        missing = missing_words(telling_words(question), texts, terms)
-        # "Spend" of "Spent".
-        bases = {word: with_base_forms(word) for word in missing}
-        return [word for word in missing if missing_words([bases[word]], texts, terms)]
+        unused: list[str] = []
+        for word in telling_words(question):
+            # "Spend" of "Spent".
+            base = with_base_forms(word)
+            if missing_words([base], texts, terms):
+                unused.append(word)
+        return unused
 
     def _names_of(self, indicators: Iterable[str], text: str) -> list[str]:
         """Return a text, the names of indicators and the glossary's words for these."""

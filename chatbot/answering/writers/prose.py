@@ -96,10 +96,14 @@ class Prose:
     def unused(self, turn: Turn, quotes: str, context: Context) -> Sequence[str]:
         """Return the words of the question that quotations do not use."""
         cited = cited_numbers(quotes)
-        hits = [one.hit for one in context.passages if one.number in cited]
-        are_rows = bool(hits)
-        for hit in hits:
-            are_rows = are_rows and hit.chunk.statements is not None
+        hits: list[SearchHit] = []
+        are_rows = bool(cited)
+        for passage in context.passages:
+            if passage.number not in cited:
+                continue
+            hits.append(passage.hit)
+            if passage.hit.chunk.statements is None:
+                are_rows = False
         if are_rows and len(hits) == 1:
             # A row is quoted alone; what its table is about stands around it.
             hits += _of_same_document(hits[0], context)
