@@ -58,7 +58,8 @@ class FurtherQuestions:
         def ask(heading: str, about: str) -> str:
             return self._question(cited, heading, about)
 
-        if self._is_alone(cited, inside):
+        usual = self._usual_headings(scope, len(near))
+        if cited.heading not in usual and self._is_alone(cited, inside):
             document = Scope.of({DOCUMENT: Values((cited.document_name,))})
             columns = self.tables.indicators(document)
             questions = questions_to_document(
@@ -69,7 +70,7 @@ class FurtherQuestions:
                 cited,
                 around,
                 self.tables.index,
-                self._usual_headings(scope, len(near)),
+                usual,
                 search,
                 ask,
                 self.tables.indicators(inside) if country is not None else (),
@@ -104,14 +105,14 @@ class FurtherQuestions:
 
     def _usual_headings(self, scope: Scope, countries: int) -> set[str]:
         """Return the headings of which more than half of so many countries have a
-        figure.
+        figure; 0 = of those that have the most common one.
         """
-        usual = set[str]()
-        if countries:
-            for heading, labels in self.tables.indicators(scope).items():
-                if 2 * labels.get("", 0) > countries:
-                    usual.add(heading)
-        return usual
+        counts = {
+            heading: labels.get("", 0)
+            for heading, labels in self.tables.indicators(scope).items()
+        }
+        countries = countries or max(counts.values(), default=0)
+        return {heading for heading, count in counts.items() if 2 * count > countries}
 
     def _found(self, words: str, scope: Scope) -> list[Chunk]:
         retrieval = self.retriever.retrieve(

@@ -55,8 +55,9 @@ def guide(
     # What the columns of a table measure, whose rows may be times.
     headings += tables.indicators(scope)
     country = record.metadata.get(COUNTRY)
-    if any(map(is_row, chunks)):
-        # "Jordan's litres delivered" are those of this table.
+    if any(map(is_row, chunks)) or not figures:
+        # "Jordan's litres delivered" are those of this table, and the boreholes of a
+        # report without figures of the country are its own.
         country = None
     questions = first_questions(record.title, country, headings, language)
     return Guide(
