@@ -19,7 +19,6 @@ from ..language.reported_figures import year_of
 from ..language.table_words import is_total, part_units, tells_unit
 from ..language.units import PERCENT
 from ..questions.computations import counted_place
-from ..search.weights import read_weight
 from .asked_words import ROWS, ROWS_OF_SUM, AskedWords, FoundTables, Words
 from .figure_tables import FigureTables
 from .sheet_amounts import CellSum, amount_of, at_one_time, kind_of, summed_columns
@@ -36,10 +35,9 @@ from .sheet_rows import (
     total_column,
 )
 from .sheet_sums import SheetSums
+from .table_rows import DOCUMENTS
 
 __all__ = ["Sheet", "SheetReader"]
-
-MOST_DOCUMENTS = int(read_weight("cells.documents"))
 
 
 @dataclass(frozen=True)
@@ -275,7 +273,7 @@ class SheetReader:
         documents = dict.fromkeys(found.documents)
         documents |= dict.fromkeys(table.chunk.document_id for table in tables)
         sheets: dict[Texts, list[SheetRow]] = {}
-        for document_id in list(documents)[:MOST_DOCUMENTS]:
+        for document_id in list(documents)[:DOCUMENTS]:
             by_heads: dict[Texts, list[SheetRow]] = defaultdict(list)
             for row in reshape(self._rows(document_id, scope)):
                 by_heads[tuple(row.labels)].append(row)
